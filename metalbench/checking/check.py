@@ -53,6 +53,7 @@ def resolve_subject(
     buffers: Path | None = None,
     folders: Sequence[Path] = (),
     include_dirs: Sequence[Path] = (),
+    standard: str = "",
 ) -> CheckSubject:
     """Return the kernel with this name: NAME of a task, or FILE.metal with declaring lines.
 
@@ -65,7 +66,7 @@ def resolve_subject(
                 "whose task draws the inputs"
             )
         (entry,) = find([str(named)], None, folders)
-        kernel = replace(entry.kernel(), include_dirs=tuple(include_dirs))
+        kernel = replace(entry.kernel(), include_dirs=tuple(include_dirs), standard=standard)
         for size in sizes:
             entry.task.check_size(size)
         return CheckSubject(kernel, entry.task, tuple(sizes) or tuple(small_sizes(entry.task)))
@@ -74,7 +75,7 @@ def resolve_subject(
             f"--size: expected none with {named}, whose own lines say how large all is"
         )
     bare = read_standalone_kernel(Path(named), buffers)
-    kernel = replace(bare.kernel, include_dirs=tuple(include_dirs))
+    kernel = replace(bare.kernel, include_dirs=tuple(include_dirs), standard=standard)
     return CheckSubject(kernel, bare.task, (bare.size,), bare.inout)
 
 
@@ -196,6 +197,7 @@ def check(
     tunables: Mapping[str, int] | None = None,
     folders: Sequence[Path] = (),
     include_dirs: Sequence[Path] = (),
+    standard: str = "",
     seed: int = 0,
     time_limit: float = SECONDS,
 ) -> Findings:
@@ -212,12 +214,19 @@ def check(
         Of a task: by default its small sizes and the kernel's first element type.
     tunables, include_dirs
         Values of `// tune:` lines, by default their first ones; folders of includes.
+    standard
+        Version of Metal's language, such as "metal4.0"; by default metal3.1.
 
     Raises CompileError, and DeclarationError or DispatchError if lines, arguments or sizes are
     wrong. A fault of the kernel is a finding, never an exception.
     """
     what = resolve_subject(
-        kernel, sizes=sizes, buffers=buffers, folders=folders, include_dirs=include_dirs
+        kernel,
+        sizes=sizes,
+        buffers=buffers,
+        folders=folders,
+        include_dirs=include_dirs,
+        standard=standard,
     )
     return check_subject(
         what,

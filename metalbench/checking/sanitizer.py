@@ -165,6 +165,7 @@ class SanitizerLaunch:
     buffers: str | None
     folders: tuple[str, ...]
     include_dirs: tuple[str, ...]
+    standard: str
 
     def subject(self) -> CheckSubject:
         """Resolve the kernel and its task again."""
@@ -174,6 +175,7 @@ class SanitizerLaunch:
             buffers=Path(self.buffers) if self.buffers else None,
             folders=[Path(each) for each in self.folders],
             include_dirs=[Path(each) for each in self.include_dirs],
+            standard=self.standard,
         )
 
 
@@ -271,6 +273,7 @@ def check_sanitized(
     tunables: Mapping[str, int] | None = None,
     folders: Sequence[Path] = (),
     include_dirs: Sequence[Path] = (),
+    standard: str = "",
     seed: int = 0,
     time_limit: float,
 ) -> Findings:
@@ -282,7 +285,12 @@ def check_sanitized(
     """
     program = find_program()
     what = resolve_subject(
-        kernel, sizes=sizes, buffers=buffers, folders=folders, include_dirs=include_dirs
+        kernel,
+        sizes=sizes,
+        buffers=buffers,
+        folders=folders,
+        include_dirs=include_dirs,
+        standard=standard,
     )
     element = dtype or what.kernel.dtypes[0]
     built = compile_kernel(
@@ -297,6 +305,7 @@ def check_sanitized(
         buffers=str(buffers) if buffers else None,
         folders=tuple(map(str, folders)),
         include_dirs=tuple(map(str, include_dirs)),
+        standard=standard,
     )
     found: list[CheckFinding] = []
     for size, tool in product(what.sizes, tools):

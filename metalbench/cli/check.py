@@ -14,6 +14,7 @@ from metalbench.cli.options import (
     include_option,
     kernels_option,
     seed_option,
+    standard_option,
     writable,
 )
 from metalbench.cli.output import FILE, is_taken, json_option, write_text
@@ -125,6 +126,7 @@ def _tunables(
     help="Write findings as SARIF, which code hosts show at the line; - is standard output.",
 )
 @include_option
+@standard_option
 @kernels_option
 @click.pass_context
 def check(ctx: click.Context, /, kernel: str, **options: Any) -> None:
@@ -149,6 +151,7 @@ def check(ctx: click.Context, /, kernel: str, **options: Any) -> None:
         tunables=options["tunables"],
         folders=options["kernels"],
         include_dirs=options["include"],
+        standard=options["standard"] or "",
         seed=options["seed"],
         time_limit=options["time_limit"],
     )

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from metalbench.cli.options import device_option, include_option
+from metalbench.cli.options import device_option, include_option, standard_option
+from metalbench.msl.frontend.standards import define_version
 from metalbench.report.console import echo, echo_source
 
 if TYPE_CHECKING:
@@ -136,12 +137,14 @@ def _number(text: str) -> bool | int | float | None:
 )
 @device_option
 @include_option
+@standard_option
 @click.pass_context
 def compile_file(ctx: click.Context, /, file: str, **options: Any) -> None:
     """Compile FILE, any source in Metal's language; no task is needed. - is standard input."""
     from metalbench.errors import CompileError
 
     source, filename = _read(file)
+    options["macros"] |= define_version(options["standard"] or "")
     try:
         if options["emit"] in EMITTED:
             _emit_text(source, filename, options)

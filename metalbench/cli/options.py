@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from metalbench.devices import KINDS
+from metalbench.msl.frontend.standards import STANDARDS
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -237,6 +238,16 @@ def include_option(command: Command) -> Command:
     )(command)
 
 
+def standard_option(command: Command) -> Command:
+    """``--std``, as of Metal's compiler."""
+    return click.option(
+        "--std",
+        "standard",
+        type=click.Choice(list(STANDARDS)),
+        help="Version of Metal's language; the default is the device's, metal3.1 on cpu and cuda.",
+    )(command)
+
+
 def store_option(command: Command) -> Command:
     """``--db``."""
     return click.option(
@@ -427,6 +438,7 @@ class TrialConfig:
     seconds: float
     kernels: tuple[Path, ...]
     include: tuple[Path, ...]
+    standard: str = ""
     task: str | None = None
     set_name: str | None = None
     cold: bool = False
@@ -447,6 +459,7 @@ class TrialConfig:
             seconds=options["seconds"],
             kernels=tuple(options["kernels"]),
             include=tuple(options["include"]),
+            standard=options.get("standard") or "",
             task=options.get("task"),
             set_name=options.get("set_name"),
             cold=options.get("cold", False),

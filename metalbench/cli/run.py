@@ -28,6 +28,7 @@ from metalbench.cli.options import (
     parse_share,
     result_set,
     seed_option,
+    standard_option,
     time_option,
     writable,
 )
@@ -533,6 +534,7 @@ Examples:
 @on_options
 @click.option("--fail-fast", is_flag=True, help="Stop at the first kernel that is not correct.")
 @kernel_options
+@standard_option
 @click.pass_context
 def run(ctx: click.Context, /, **options: Any) -> None:
     """Check kernels, time them against MLX, and store the results.

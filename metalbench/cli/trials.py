@@ -138,7 +138,9 @@ def _list_trials_of(
     from metalbench.run.trial import Trial
 
     try:
-        kernel = replace(entry.kernel(device), include_dirs=config.include)
+        kernel = replace(
+            entry.kernel(device), include_dirs=config.include, standard=config.standard
+        )
     except DeclarationError as error:
         size = next(iter(config.sizes), None)
         return [Trial.unreadable(entry, error, size=size, **common)]

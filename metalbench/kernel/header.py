@@ -426,6 +426,7 @@ class Kernel:
     kernels with. `samplers` has options in MSL's syntax, by argument. `target` names the device
     whose defaults come first in `tunables`. `instances` are sets of macros by name, for different
     tasks. The macros of the selected instance, by default the first, are tunables with one value.
+    `standard` is the version of Metal's language, such as metal3.1; empty for the device's default.
     """
 
     name: str
@@ -439,6 +440,7 @@ class Kernel:
     dtypes: tuple[str, ...] = ("float32",)
     math: str = MATH_MODES[0]
     include_dirs: tuple[Path, ...] = ()
+    standard: str = ""
     samplers: Mapping[str, str] = field(default_factory=dict)
     device_defaults: tuple[DeviceDefaults, ...] = ()
     target: tuple[str, ...] = ()

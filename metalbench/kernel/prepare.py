@@ -35,6 +35,7 @@ from metalbench.kernel.memory import (
 from metalbench.kernel.source_files import include_folders
 from metalbench.kernel.textures import sampler_options, texture_over
 from metalbench.msl import engine
+from metalbench.msl.frontend.standards import define_version
 from metalbench.sandbox.resources import memory_bytes
 from metalbench.task import Task
 from metalbench.task.dtypes import FLOATS, DType, dtype
@@ -570,7 +571,11 @@ def source_options(kernel: Kernel, run: DType, tunables: Mapping[str, int]) -> d
     """Return file name, macros and include folders for compiling a kernel."""
     return {
         "filename": str(kernel.path),
-        "macros": {"DTYPE": run.msl, **{name: str(value) for name, value in tunables.items()}},
+        "macros": {
+            "DTYPE": run.msl,
+            **{name: str(value) for name, value in tunables.items()},
+            **define_version(kernel.standard),
+        },
         "include_dirs": include_folders(kernel.path, kernel.include_dirs),
     }
 

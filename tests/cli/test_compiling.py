@@ -176,3 +176,26 @@ def test_compile_refuses_a_missing_file() -> None:
     result = command("no/such.metal")
     assert result.exit_code == 2
     assert "no/such.metal cannot be read: No such file or directory" in result.stderr
+
+
+WITH_A_LAMBDA = """
+// value: n = 64
+// buffer: x float32 (n) output
+// dispatch: k threads_in_grid=(n) threads=(64)
+kernel void k(device float* x, uint i [[thread_position_in_grid]]) {
+  auto version = [] { return __METAL_VERSION__; };
+  x[i] = version();
+}
+"""
+
+
+@pytest.mark.parametrize("name", ["compile", "check"])
+def test_std_selects_the_version_of_the_language(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "k.metal"
+    path.write_text(WITH_A_LAMBDA)
+    for options in ([], ["--std", "metal3.1"], ["--std", "metal3.2"]):
+        refused = CliRunner().invoke(main, [name, str(path), *options])
+        assert refused.exit_code != 0
+        assert "lambda expressions are not supported in Metal" in refused.output
+    accepted = CliRunner().invoke(main, [name, str(path), "--std", "metal4.0"])
+    assert accepted.exit_code == 0, accepted.output

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import importlib
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from metalbench._core import CompileError
+from metalbench.kernel.library import Library
+from metalbench.kernel.prepare import source_options
 from metalbench.msl import engine
+from metalbench.task.dtypes import dtype
 
 tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 HEADER = "#include <metal_stdlib>\nusing namespace metal;\n"
@@ -18,7 +22,6 @@ CASES = tomllib.loads(Path(__file__).with_name("language_rules.toml").read_text(
 ELSEWHERE = {
     "cast-between-address-spaces",
     "threadgroup-memory",
-    "pointer-without-address-space",
     "hint-before-simd-loop",
     "optnone",
     "own-isequal",
@@ -35,6 +38,7 @@ POSITIONS = (
     "number of elements"
 )
 PROGRAM_SCOPE = "program scope variable must reside in constant address space"
+SPACE = "type must have explicit address space qualifier"
 LAMBDA = "lambda expressions are not supported in Metal"
 
 
@@ -256,3 +260,65 @@ def test_unknown_versions_are_refused():
 def test_sources_see_the_version(version):
     body = f"static_assert(__METAL_VERSION__ == {version});"
     build(kernel(body), version)
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "kind"),
+    [
+        (kernel(before="void g(float* p) {}"), "3:13", "pointer"),
+        (
+            kernel(before="void g(const constant float4& a, const float4& p) {}"),
+            "3:46",
+            "reference",
+        ),
+        (kernel(before="float* g(device float* p);"), "3:6", "pointer"),
+        (kernel(before="struct S { S(const S& other); };"), "3:21", "reference"),
+        (kernel(before="struct S { int* p; };"), "3:15", "pointer"),
+        (kernel(before="struct S {};\nvoid g(S& s);"), "4:9", "reference"),
+        (kernel(before="using P = float*;"), "3:16", "pointer"),
+        (kernel(before="typedef packed_float3* P;"), "3:22", "pointer"),
+        (kernel(before="using F = uint;\nvoid g(F* f);"), "4:9", "pointer"),
+        (kernel(before="void g(vec<float, 2>* p);"), "3:21", "pointer"),
+        (kernel(before="float g(float (&a)[4]) { return a[0]; }"), "3:16", "reference"),
+        (kernel("float v = 1; float* p = &v; x[i] = *p;"), "5:19", "pointer"),
+        (kernel("float v[2]; for (float& e : v) e = 1; x[i] = v[0];"), "5:23", "reference"),
+        (kernel("x[i] = *(float*)x;"), "5:15", "pointer"),
+        (kernel("x[i] = *reinterpret_cast<const uint*>(x);"), "5:36", "pointer"),
+        (kernel("x[i] = is_same_v<float*, int>;"), "5:23", "pointer"),
+        (kernel("x[i] = sizeof(float4*);"), "5:21", "pointer"),
+    ],
+)
+def test_pointers_without_address_space_are_refused(text, place, kind):
+    assert read_refusal(text).startswith(f"k.metal:{place}: error: {kind} {SPACE}; write `thread`")
+
+
+@pytest.mark.parametrize(
+    ("before", "body"),
+    [
+        ("void g(thread float* p, device const float4& q, float constant* r) {}", "x[i] = 1;"),
+        ("template <typename T> void g(T* p, T& q, vec<T, 2>* r) {}", "x[i] = 1;"),
+        ("struct S { S(const thread S& other); thread S& operator=(const thread S& o); };", ";"),
+        ("template <typename T> void move(const device T*& p, thread float**& q) { ++p; }", ";"),
+        ("using P = device float*;\nvoid g(P p, thread P& q, P* r) {}", "P p = x; x[i] = *p;"),
+        ("typedef threadgroup float Shared;\nvoid g(Shared* p) {}", "x[i] = 1;"),
+        ("float g(thread const float (&a)[4]) { return a[0]; }", "x[i] = 1;"),
+        ("", "auto& v = x[i]; auto* p = x; v = p[i];"),
+        ("", "float a = 2, b = 3; float c = a * b, d = (a) * (b); x[i] = float(a * c) * d;"),
+        ("", "uint a = 2 & i; bool b = a && i; x[i] = min(a & 3, uint(b)) + (a & i);"),
+        ("", "thread float* p; device float4* q = (device float4*)x; *q = 1; (void)p;"),
+        ("bool operator&(half a, half b) { return true; }", "x[i] = int(2 * i) & int(i);"),
+    ],
+)
+def test_pointers_with_an_address_space_are_accepted(before, body):
+    engine.parse(HEADER + kernel(body, before), "k.metal")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", Library().names("all"))
+def test_kernels_of_the_library_violate_no_rule(name):
+    kernel = replace(Library().entry(name).kernel(), standard="metal3.1")
+    for name_of_type in kernel.dtypes:
+        values = kernel.resolve_tunables(dtype=name_of_type)
+        options = source_options(kernel, dtype(name_of_type), values)
+        assert options["macros"]["__METAL_VERSION__"] == "310"
+        engine.parse(kernel.source, **options)

@@ -20,7 +20,7 @@ LINES: dict[str, Callable[[int], str]] = {
     "function constants": lambda i: f"constant int a{i} [[function_constant({i})]];\n",
     "functions": lambda i: f"inline float f{i}(float x) {{ return x + {i}; }}\n",
     "functions of spaces": lambda i: (
-        f"inline int f(device int* x, float (*a)[{i}]) {{ return x[0]; }}\n"
+        f"inline int f(device int* x, thread float (*a)[{i}]) {{ return x[0]; }}\n"
     ),
     "records": lambda i: f"struct S{i} {{ float a[4]; float g() const {{ return a[0]; }} }};\n",
     "enumerations": lambda i: f"enum E{i} {{ A{i}, B{i} }};\n",

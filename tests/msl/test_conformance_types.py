@@ -150,10 +150,11 @@ TRAITS = """
     static_assert(is_integral_v<short3> && is_floating_point_v<half2> && is_scalar_v<uint>);
     static_assert(is_vector_v<bool4> && !is_scalar<float2>::value && !is_vector<half>::value);
     BOTH(is_arithmetic, bfloat, float2) BOTH(is_scalar, int, float4) BOTH(is_fundamental, int, Base)
-    BOTH(is_compound, Base, int) BOTH(is_object, int, int&) BOTH(is_enum, E, int)
+    BOTH(is_compound, Base, int) BOTH(is_object, int, thread int&) BOTH(is_enum, E, int)
     BOTH(is_class, Base, int) BOTH(is_union, U, Base) BOTH(is_array, int[2], int)
-    BOTH(is_pointer, int*, int) BOTH(is_reference, int&, int) BOTH(is_lvalue_reference, int&, int&&)
-    BOTH(is_rvalue_reference, int&&, int&) BOTH(is_function, int(int), int)
+    BOTH(is_pointer, thread int*, int) BOTH(is_reference, thread int&, int)
+    BOTH(is_lvalue_reference, thread int&, thread int&&)
+    BOTH(is_rvalue_reference, thread int&&, thread int&) BOTH(is_function, int(int), int)
     BOTH(is_const, const int, int) BOTH(is_volatile, volatile int, int) BOTH(is_signed, half, uint)
     BOTH(is_unsigned, ulong, int) BOTH(is_trivial, Base, void) BOTH(is_trivially_copyable, U, void)
     BOTH(is_standard_layout, Base, void) BOTH(is_pod, Base, void) BOTH(is_vector, float3, float)
@@ -162,12 +163,13 @@ TRAITS = """
     static_assert(is_constructible_v<float2, float, float> && !is_constructible_v<int, Base>);
     #define SAME(...) static_assert(is_same_v<__VA_ARGS__>);
     SAME(remove_const_t<const int>, int) SAME(remove_volatile_t<volatile int>, int)
-    SAME(remove_cv_t<const volatile int>, int) SAME(remove_reference_t<int&>, int)
-    SAME(remove_pointer_t<int*>, int) SAME(remove_extent_t<int[3]>, int)
-    SAME(decay_t<const int&>, int)
-    SAME(add_pointer_t<int>, int*) SAME(add_const_t<int>, const int) SAME(make_signed_t<uint>, int)
+    SAME(remove_cv_t<const volatile int>, int) SAME(remove_reference_t<thread int&>, int)
+    SAME(remove_pointer_t<thread int*>, int) SAME(remove_extent_t<int[3]>, int)
+    SAME(decay_t<thread const int&>, int)
+    SAME(add_pointer_t<int>, thread int*) SAME(add_const_t<int>, const int)
+    SAME(make_signed_t<uint>, int)
     SAME(make_unsigned_t<char>, uchar) SAME(underlying_type_t<E>, ushort)
-    SAME(common_type_t<int, float>, float) SAME(decltype(declval<int>()), int&&)
+    SAME(common_type_t<int, float>, float) SAME(decltype(declval<int>()), thread int&&)
     SAME(conditional_t<false, int, float>, float) SAME(enable_if_t<true, int>, int)
     static_assert(integral_constant<int, 3>::value == 3);
     static_assert(conjunction<true_type, true_type>::value);

@@ -20,20 +20,22 @@ from metalbench.msl.frontend.declarations import (
     skip_attributes,
 )
 from metalbench.msl.frontend.reflection import (
+    ADDRESS_SPACES,
     POSITIONS,
     THREAD_ATTRIBUTES,
     Parameter,
     find_stage,
     parse_parameters,
+    split_template_parameter,
 )
 from metalbench.msl.frontend.source import Source
-from metalbench.msl.frontend.tokens import Tokens, is_name
-
-# The versions of the language by the name that Metal's compiler has for them in `-std=`, with the
-# value of __METAL_VERSION__.
-STANDARDS = {"metal3.1": 310, "metal3.2": 320, "metal4.0": 400}
-DEFAULT_STANDARD = "metal3.1"
-VERSION_MACRO = "__METAL_VERSION__"
+from metalbench.msl.frontend.standards import DEFAULT_STANDARD, STANDARDS, VERSION_MACRO
+from metalbench.msl.frontend.tokens import (
+    Tokens,
+    find_closing_angle,
+    find_opening_angle,
+    is_name,
+)
 
 
 def read_version(macros: Mapping[str, str]) -> int:
@@ -68,6 +70,7 @@ def find_violations(source: Source, version: int) -> list[Violation]:
         *([] if version >= STANDARDS["metal4.0"] else find_lambdas(tokens)),
         *find_type_names_as_identifiers(tokens),
         *(Violation(*each) for each in find_cpp_violations(source)),
+        *find_pointers_without_address_space(source),
     ]
     return sorted(found, key=lambda violation: violation.index)
 
@@ -318,3 +321,166 @@ def find_type_names_as_identifiers(tokens: Tokens) -> Iterator[Violation]:
             yield Violation(
                 index, message, f"`{word}` is a type of Metal: give the variable another name"
             )
+
+
+# 6. Pointers and references without an address space.
+
+_SPACES = ADDRESS_SPACES | {"threadgroup_imageblock", "ray_data", "object_data"}
+_POINTERS = frozenset({"*", "&", "&&"})
+_METAL_TYPE = re.compile(
+    r"(?:packed_)?(?:bool|u?(?:char|short|int|long)|half|bfloat|float)[234]?|void|signed|unsigned"
+    r"|size_t|ptrdiff_t|u?int(?:8|16|32|64)_t|(?:half|float)[234]x[234]|simdgroup_\w+8x8"
+    r"|atomic_(?:u?int|u?long|bool|float)|sampler"
+)
+_METAL_TEMPLATE = re.compile(
+    r"(?:packed_)?vec|matrix|array|atomic|simdgroup_matrix|(?:texture|depth)\w+"
+)
+_AFTER_DECLARATOR = frozenset({"=", ";", "[", ",", "(", "{", ":"})
+
+
+def find_pointers_without_address_space(source: Source) -> Iterator[Violation]:
+    """Yield pointers and references to a type without an address space.
+
+    Recorded message of Apple's compiler; MSL 4.1: "Every pointer or reference must have an address
+    space attribute". Types that depend on a template parameter, and `auto`, are not examined.
+    """
+    found: dict[int, Violation] = {}
+    types = _Types(source)
+    for first, last in _find_declarators(source):
+        for violation in types.examine(first, last):
+            found.setdefault(violation.index, violation)
+    yield from found.values()
+
+
+class _Types:
+    """The names of a source that are types for certain, and those of its template parameters."""
+
+    def __init__(self, source: Source) -> None:
+        self.tokens = source.tokens
+        self._known: set[str] = set()
+        self._parameters: set[str] = set()
+        for declaration in iterate_declarations(source.declarations):
+            for first, last in declaration.template or ():
+                name, _ = split_template_parameter(self.tokens, first, last)
+                self._parameters.add(name)
+            if declaration.kind == "record" and not declaration.template:
+                self._known.add(declaration.name)
+        for name, meant in source.aliases.items():
+            words = meant.replace("::", " ").split()
+            if words and _METAL_TYPE.fullmatch(words[-1]) and _SPACES.isdisjoint(words):
+                self._known.add(name)
+        self._known -= self._parameters
+
+    def examine(self, first: int, last: int) -> Iterator[Violation]:
+        """Yield the pointers and references in a type and its declarators, tokens [first, last)."""
+        tokens, indices = self.tokens, skip_attributes(self.tokens, first, last)
+        is_known = has_space = False
+        # What the specifiers before all declarators say.
+        specified: tuple[bool, bool] | None = None
+        position = 0
+        while position < len(indices):
+            index = indices[position]
+            text = tokens.text[index]
+            position += 1
+            if text in _SPACES:
+                has_space = True
+            elif text in _POINTERS:
+                specified = specified or (is_known, has_space)
+                if is_known and not has_space:
+                    yield _make_pointer_violation(tokens, index)
+                # Metal's own headers have `thread T**`.
+                is_known = False
+            elif text == "(" and tokens.at(tokens.partner[index] + 1) == "(":
+                return  # a pointer to a function
+            elif text == ",":
+                is_known, has_space = specified or (False, False)
+            elif text == "<":
+                close = find_closing_angle(tokens, index, last)
+                if close < 0:
+                    return
+                is_known &= self._parameters.isdisjoint(tokens.text[index:close])
+                position = sum(each <= close for each in indices)
+            elif text == "=":
+                return
+            elif is_name(text) and specified is None and tokens.at(index - 1) != "typename":
+                is_type = text in self._known or _METAL_TYPE.fullmatch(text) is not None
+                is_type |= _METAL_TEMPLATE.fullmatch(text) is not None and (
+                    tokens.at(index + 1) == "<"
+                )
+                is_known = is_type or (is_known and text in ("const", "volatile"))
+
+
+def _make_pointer_violation(tokens: Tokens, index: int) -> Violation:
+    kind = "pointer" if tokens.text[index] == "*" else "reference"
+    return Violation(
+        index,
+        f"{kind} type must have explicit address space qualifier",
+        "write `thread`, `device`, `constant` or `threadgroup` before the type",
+    )
+
+
+def _find_declarators(source: Source) -> Iterator[tuple[int, int]]:
+    """Yield the token ranges of types with their declarators that may have pointers."""
+    tokens = source.tokens
+    for declaration in iterate_declarations(source.declarations):
+        if declaration.kind == "function" and declaration.parameters:
+            yield declaration.head, max(declaration.name_index, declaration.head)
+            opening, closing = declaration.parameters
+            yield from tokens.split(opening + 1, closing)
+        elif declaration.kind == "variable" and declaration.name_index > declaration.head:
+            yield declaration.head, declaration.name_index
+        elif declaration.kind == "alias":
+            words = tokens.text[declaration.head : declaration.head + 3]
+            if words[0] == "typedef":
+                yield declaration.head + 1, declaration.last
+            elif words[0] == "using" and words[2] == "=":
+                yield declaration.head + 3, declaration.last
+        if declaration.kind == "function" and declaration.body:
+            yield from _find_local_declarators(tokens, *declaration.body)
+    yield from _find_abstract_declarators(tokens)
+
+
+def _find_local_declarators(
+    tokens: Tokens, opening: int, closing: int
+) -> Iterator[tuple[int, int]]:
+    """Yield the declarators of statements such as `float* p = q;` in the body of a function."""
+    for index in range(opening + 1, closing):
+        text = tokens.text[index]
+        if text not in _POINTERS or not is_name(tokens.at(index + 1)):
+            continue
+        if tokens.at(index + 2) not in _AFTER_DECLARATOR:
+            continue
+        first = _find_type_start(tokens, index)
+        before = tokens.text[first - 1]
+        begins = before in (";", "{", "}") or (before == "(" and tokens.at(first - 2) == "for")
+        if first < index and begins:
+            yield first, index + 1
+
+
+def _find_abstract_declarators(tokens: Tokens) -> Iterator[tuple[int, int]]:
+    """Yield pointer types without a name: in casts, template arguments and `sizeof`."""
+    for word in _POINTERS.intersection(tokens.occurrences):
+        for index in tokens.occurrences[word]:
+            if tokens.at(index + 1) in (")", ">", ","):
+                first = _find_type_start(tokens, index)
+                if first < index and tokens.text[first - 1] in ("(", "<", ","):
+                    yield first, index + 1
+
+
+def _find_type_start(tokens: Tokens, index: int) -> int:
+    """Return the first token of the type whose pointer operator is at `index`."""
+    first = index
+    while first > 0:
+        text = tokens.text[first - 1]
+        if text == ">":
+            opened = find_opening_angle(tokens, first - 1, 0)
+            if opened < 0:
+                return index
+            first = opened
+        elif text in ("::", "*", "&", "&&") or (
+            is_name(text) and text not in ("return", "operator", "case", "else", "do")
+        ):
+            first -= 1
+        else:
+            return first
+    return first

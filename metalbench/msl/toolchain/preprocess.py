@@ -12,14 +12,11 @@ from typing import NoReturn
 
 from metalbench._core import CompileError
 from metalbench.msl.frontend.edits import Edits, TranslationUnit
-from metalbench.msl.frontend.language_rules import (
-    VERSION_MACRO,
-    find_violations,
-    read_version,
-)
+from metalbench.msl.frontend.language_rules import find_violations, read_version
 from metalbench.msl.frontend.lower import build_preamble
 from metalbench.msl.frontend.program_inputs import pass_program_inputs
 from metalbench.msl.frontend.source import Source
+from metalbench.msl.frontend.standards import VERSION_MACRO
 from metalbench.msl.frontend.token_rewrites import rewrite_keywords
 from metalbench.msl.frontend.tokens import decode_file_name, replace_digraphs
 from metalbench.msl.frontend.unsupported import (

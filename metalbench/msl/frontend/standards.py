@@ -1,0 +1,14 @@
+"""The versions of the Metal Shading Language, which a kernel is compiled for by `--std`."""
+
+from __future__ import annotations
+
+# The versions of the language by the name that Metal's compiler has for them in `-std=`, with the
+# value of __METAL_VERSION__.
+STANDARDS = {"metal3.1": 310, "metal3.2": 320, "metal4.0": 400}
+DEFAULT_STANDARD = "metal3.1"
+VERSION_MACRO = "__METAL_VERSION__"
+
+
+def define_version(standard: str) -> dict[str, str]:
+    """Return the macro that selects a version by its name; none for an empty name."""
+    return {VERSION_MACRO: str(STANDARDS[standard])} if standard else {}
