@@ -276,7 +276,7 @@ def seed_option(text: str, *, secret: bool = True) -> Callable[[Command], Comman
     return click.option(
         "--seed",
         metavar="N",
-        type=click.IntRange(min=0),
+        type=click.IntRange(min=0, max=2**63 - 1),
         default=_draw_secret_seed if secret else 0,
         show_default="another one in each run" if secret else True,
         help=text,

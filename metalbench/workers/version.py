@@ -10,7 +10,7 @@ from importlib import metadata
 from pathlib import Path
 
 # Raised when the messages, or what they mean, change.
-PROTOCOL = 1
+PROTOCOL = 2
 MARK = "metalbench-serves"
 DIGITS = 16
 

@@ -153,6 +153,7 @@ def test_size_target_and_set(shell: Any) -> None:
         (["twise"], "unknown kernel 'twise'; did you mean 'twice'"),
         (["twice", "--size", "huge"], "--size: [twice] unknown size 'huge'; expected one of large"),
         (["twice", "--size", "rows=3"], "size rows=3: expected the names n, got rows"),
+        (["twice", "--seed", str(2**63)], "is not in the range 0<=x<=9223372036854775807"),
         (["twice", "thrice", "--size", "huge"], "--size huge: expected one of small, odd1, seed"),
         (["twice", "--dtype", "float16"], "if it works add `// dtypes: float32, float16`"),
         (["--set", "commun"], "did you mean 'common'?"),
