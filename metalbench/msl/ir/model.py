@@ -25,10 +25,10 @@ _ATTRIBUTES = r"(?:[a-z_]+(?:\([^)]*\)| \d+)? )*?"
 _ATTACHMENT = re.compile(r", !([\w.]+) (!\d+|!\{[^}]*\}|!DI\w+\([^)]*\))")
 _ALIGNMENT = re.compile(r", align (\d+)")
 _SUBPROGRAM = re.compile(r" !dbg (!\d+)")
-_ATOMIC_UPDATE = re.compile(r"= (?:atomicrmw|cmpxchg) ")
+_ATOMIC_UPDATES = (" = atomicrmw ", " = cmpxchg ")
 _UNLOCATED = re.compile(r"^ (?:[^\n]* |)call (?![^\n]*(?:, !dbg |@llvm\.))", re.M)
 _CALLED = re.compile(r'@("[^"]*"|[\w.$-]+)\(')
-_CALL_IN_TEXT = re.compile(r'\bcall [^\n@]*@("[^"\n]*"|[\w.$-]+)\(')
+_CALL_IN_TEXT = re.compile(r'call [^\n@]*@("[^"\n]*"|[\w.$-]+)\(')
 # Addresses and types that need no reading of the whole instruction.
 _ADDRESS = re.compile(r", ptr (%[-\w.$]+), align ")
 _ACCESS = re.compile(r"\b(?:load|store) (?:atomic )?(?:volatile )?")
@@ -586,7 +586,7 @@ class Function:
     def has_atomic_updates(self) -> bool:
         """Return whether an instruction reads and changes memory in one atomic step."""
         if not _has(self, "blocks"):
-            return _ATOMIC_UPDATE.search(self.text) is not None
+            return any(each in self.text for each in _ATOMIC_UPDATES)
         return any(
             isinstance(each, Atomic) and each.opcode != "fence" for _, each in self.instructions
         )

@@ -209,12 +209,12 @@ _EMITTERS: Mapping[type[Instruction], Callable[[Emitter, Any], LaneValue | None]
 
 def _replace_source(module: Module, emitter: Emitter, text: Iterable[str]) -> None:
     """Replace the function of one lane by those of a SIMD-group, and declare what they call."""
-    module.replace_function(SOURCE, "\n".join(text))
     declarations, rows = module.declarations, module.globals.get(f"@{ROWS}")
     if f"@{BODY}" in declarations:
         module.remove_line(declarations[f"@{BODY}"])
     if rows is not None:
         module.remove_line(rows.text)
+    module.replace_function(SOURCE, "\n".join(text))
     if module.mentions(f"@{SOURCE}"):
         module.rename_globals({f"@{SOURCE}": f"@{BODY}"})
     module.add(f"@{ROWS} = hidden constant i8 {int(emitter.launch.rows)}")

@@ -81,6 +81,7 @@ def _canonicalise(emitted: _EmittedFunction) -> list[object]:
     head = function.head.replace(f"@{emitted.name}(", "@(")
     form: list[object] = [head.replace(f"!dbg {emitted.places.subprogram} ", "")]
     names: dict[str, str] = {}
+    where: dict[str, object] = {}
     for block in function.blocks.values():
         names[block.name] = f"%{len(names)}"
         for each in block.instructions:
@@ -90,11 +91,12 @@ def _canonicalise(emitted: _EmittedFunction) -> list[object]:
         form.append(names[block.name])
         for each in block.instructions:
             place = each.place
-            each.detach("dbg")
-            line = emitted.places.line_of(place)
-            # A location without a number is that of no line.
-            where = place if line is None and place[1:].isdigit() else line
-            form.append((rename_locals(each.text, names), where))
+            if place not in where:
+                # A location without a number is that of no line.
+                line = emitted.places.line_of(place)
+                where[place] = place if line is None and place[1:].isdigit() else line
+            text = each.text.removesuffix(each.located)
+            form.append((rename_locals(text, names), where[place]))
     return form
 
 
