@@ -290,3 +290,30 @@ def test_a_macro_does_not_change_pragma_pack():
 def test_preprocess_finds_the_headers_of_metal(source, header, exists):
     text = f"#if __has_include(<metal_{header}>)\nvoid yes();\n#else\nvoid no();\n#endif\n"
     assert source(text).tokens.text[1] == ("yes" if exists else "no")
+
+
+def test_names_of_glsl_are_free():
+    declarations = "typedef float2 vec2;\nusing vec3 = float3;\ntypedef float4x4 mat4;\n"
+    body = "vec2 a = vec2(1, 2); vec3 b = vec3(a, 3); mat4 m = mat4(2); x[i] = b.z + m[0].x;"
+    assert run_body(body, declarations) == [5] * 4
+
+
+def test_names_of_the_simd_headers():
+    text = """
+    #include <metal_stdlib>
+    #include <simd/simd.h>
+    using namespace metal;
+    struct Uniforms { simd_float4x4 a; matrix_float3x3 b; vector_float3 c; simd::uint2 d; };
+    kernel void f(device float* x, uint i [[thread_position_in_grid]]) {
+        Uniforms u = {simd_float4x4(1), matrix_float3x3(2), vector_float3(3), simd::uint2(4)};
+        simd_uint1 k = 5;
+        x[i] = (u.a * simd_float4(1)).x + u.b[0].x + u.c.y + u.d.x + k;
+    }
+    """
+    assert run(text, threads=1) == [15]
+
+
+def test_aliases_of_mesh_shaders_are_removed():
+    declarations = "using M = metal::mesh<float, void, 3, 1, metal::topology::triangle>;\n"
+    body = "float mesh = i; bool b = mesh < 2; x[i] = b;"
+    assert run_body(body, declarations) == [1, 1, 0, 0]

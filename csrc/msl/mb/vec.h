@@ -101,11 +101,4 @@ struct alignas(4 * sizeof(T)) mb_vec<T, char[4]> : mb::vec_operators<T, 4> {
 #undef MB_VEC_CONVERSIONS
 #undef MB_VEC_MEMBERS
 
-template <class T>
-using vec2 = vec<T, 2>;
-template <class T>
-using vec3 = vec<T, 3>;
-template <class T>
-using vec4 = vec<T, 4>;
-
 }  // namespace metal

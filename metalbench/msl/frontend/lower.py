@@ -277,9 +277,15 @@ def build_preamble(tokens: Tokens, own: Sequence[str] = ()) -> str:
     )
     textures = "#include <mb/texture_entry.h>\n" if has_textures(tokens) else ""
     copies = "#include <mb/async_copy.h>\n" if has_asm_labels(tokens) else ""
-    headers = f"#include <mb/prelude.h>\n#include <mb/absent.h>\n{textures}{copies}"
+    names = "#include <mb/simd_names.h>\n" if _includes_simd(tokens) else ""
+    headers = f"#include <mb/prelude.h>\n#include <mb/absent.h>\n{textures}{copies}{names}"
     headers = rename_in_headers(own, headers)
     return f'# 1 "<metalbench>"\n{define_swizzles(tokens)}{distributed}{headers}'
+
+
+def _includes_simd(tokens: Tokens) -> bool:
+    """Return whether a source includes <simd/simd.h> or another empty header of that folder."""
+    return any("/empty/simd/" in file for file in tokens.files)
 
 
 def has_textures(tokens: Tokens) -> bool:

@@ -323,6 +323,7 @@ _FEATURE = re.compile(
     r"|(?P<commands>command_buffer|render_command|compute_command)"
     r"|(?P<imageblocks>imageblock|threadgroup_imageblock)"
     r"|(?P<tensors>tensor_handle|tensor_inline|mpp)"
+    r"|(?P<meshes>mesh|mesh_grid_properties)"
 )
 _FEATURE_NAMES = {
     "textures": "arrays of multisampled textures",
@@ -331,6 +332,7 @@ _FEATURE_NAMES = {
     "commands": "indirect command buffers",
     "imageblocks": "imageblocks",
     "tensors": "Metal 4 tensors",
+    "meshes": "mesh shaders",
 }
 
 
@@ -349,6 +351,8 @@ def _find_uses(tokens: Tokens) -> list[int]:
                 before, following = tokens.text[index - 1], tokens.at(index + 1)
                 means = is_name(following) or following in ("<", "::") or before == "namespace"
                 means = means or (before == "::" and following == ";")
+                if word == "mesh" and following == "<":  # not a comparison
+                    means = before in ("::", "typedef") or tokens.text[index - 3] == "using"
                 if means and before not in (".", "->"):
                     found.append(index)
     return sorted(found)
