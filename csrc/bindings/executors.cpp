@@ -7,10 +7,10 @@
 
 #include "bindings/bindings.h"
 #include "core/errors.h"
-#include "executor/agreement.h"
 #include "executor/device.h"
 #include "executor/host.h"
 #include "executor/serve.h"
+#include "executor/time_audit.h"
 
 namespace metalbench::bindings {
 namespace {
@@ -42,7 +42,7 @@ class PythonProcess final : public executor::Process {
     throw Error("expected an error that says how an executor ended");
   }
 
-  [[noreturn]] void raise_garbled(const char* what) override {
+  [[noreturn]] void raise_malformed(const char* what) override {
     const nb::gil_scoped_acquire gil;
     handle_.attr("raise_garbled")(what);
     throw Error("expected an error that says what an executor sent");
@@ -112,16 +112,16 @@ void define_executors(nb::module_& module) {
       nb::sig("def execute(socket: int, seal: collections.abc.Callable[[], object]) -> None"),
       "Run kernels for the process at the other end of `socket`, until that process ends. `seal`\n"
       "is called after all loads, before the first kernel runs.");
-  nb::class_<executor::Agreement>(module, "Agreement",
+  nb::class_<executor::TimeAudit>(module, "TimeAudit",
                                   "Time audit: compares an executor's times with those that its\n"
                                   "judge observes, all in ns.")
       .def(nb::init<>())
-      .def("note_handshake", &executor::Agreement::note_handshake, nb::arg("way_ns"),
+      .def("note_handshake", &executor::TimeAudit::note_handshake, nb::arg("latency_ns"),
            "Record the latency of a window of known length.")
-      .def_prop_ro("handshake_ns", &executor::Agreement::handshake_ns)
-      .def("settle", &executor::Agreement::settle, nb::arg("reported_ns"), nb::arg("seen_ns"),
-           "Return the accepted time of a window. Raise ForgedTimes.")
-      .def("check_idle", &executor::Agreement::check_idle, nb::arg("worked_ns"),
+      .def_prop_ro("handshake_ns", &executor::TimeAudit::handshake_ns)
+      .def("audit_window", &executor::TimeAudit::audit_window, nb::arg("reported_ns"),
+           nb::arg("observed_ns"), "Return the accepted time of a window. Raise ForgedTimes.")
+      .def("check_idle", &executor::TimeAudit::check_idle, nb::arg("worked_ns"),
            nb::arg("passed_ns"),
            "Raise ForgedTimes if an executor used processor time while it was idle.");
 }

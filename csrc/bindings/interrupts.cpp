@@ -7,14 +7,14 @@ namespace {
 
 // A thread that requests the GIL after Python has begun to finalise is terminated there. Abandoned
 // GPU work may end that late, and then releases its objects.
-class Release {
+class PendingRelease {
  public:
-  Release() { ++running_; }
-  ~Release() {
+  PendingRelease() { ++running_; }
+  ~PendingRelease() {
     if (--running_ == 0) running_.notify_all();
   }
-  Release(const Release&) = delete;
-  Release& operator=(const Release&) = delete;
+  PendingRelease(const PendingRelease&) = delete;
+  PendingRelease& operator=(const PendingRelease&) = delete;
 
   // Check after incrementing the counter: then either end() waits for it, or it sees the end.
   [[nodiscard]] bool may_be() const { return !ended_; }
@@ -42,7 +42,7 @@ InterruptPoll poll_signals() {
 std::shared_ptr<void> keep_alive(nb::object object) {
   auto* held = new nb::object(std::move(object));
   return {held, [](void* pointer) {
-            const Release release;
+            const PendingRelease release;
             if (!release.may_be()) return;
             const nb::gil_scoped_acquire gil;
             delete static_cast<nb::object*>(pointer);
@@ -52,7 +52,7 @@ std::shared_ptr<void> keep_alive(nb::object object) {
 void release_nothing_at_exit() {
   nb::module_::import_("atexit").attr("register")(nb::cpp_function([] {
     const nb::gil_scoped_release released;
-    Release::end();
+    PendingRelease::end();
   }));
 }
 

@@ -78,7 +78,7 @@ void capture(Device& device, const DispatchList& list, const std::string& path,
   device.capture(*program, options, path);
 }
 
-Source source_of(Program& program, double time_limit) {
+WindowSource source_of(Program& program, double time_limit) {
   const auto start = [&program, time_limit](std::uint32_t passes,
                                             std::uint32_t per_command_buffer) {
     RunOptions options = options_of(time_limit);
@@ -105,7 +105,7 @@ double wall_ns_of(const nb::callable& function, std::uint32_t passes) {
 
 // Make a source of a Python function that runs a number of passes to completion. It is timed on the
 // host's clock, and by an observer on the device's clock if the device has one.
-Source source_of(const nb::callable& function, Device& device) {
+WindowSource source_of(const nb::callable& function, Device& device) {
   const std::shared_ptr<Observer> observer = device.observe();
   const bool own_clock = device.info().own_clock;
   // The function chooses its own number of command buffers.
@@ -115,9 +115,8 @@ Source source_of(const nb::callable& function, Device& device) {
     Observation seen;
     if (!own_clock) seen.device_ns = wall_ns;
     if (observer != nullptr) seen = observer->end();
-    return std::make_unique<Finished>(Timing{.device_ns = seen.device_ns,
-                                             .wall_ns = wall_ns,
-                                             .command_buffers = seen.command_buffers});
+    return std::make_unique<FinishedWindow>(Timing{
+        .device_ns = seen.device_ns, .wall_ns = wall_ns, .command_buffers = seen.command_buffers});
   };
   return {start, false};
 }
@@ -143,12 +142,12 @@ void rest(double ns) {
 // One side of a comparison, with its program.
 struct Side {
   std::unique_ptr<Program> program;  // null for a function
-  Source source;
+  WindowSource source;
 
   Side() = default;
   Side(std::unique_ptr<Program> made, double time_limit)
       : program(std::move(made)), source(source_of(*program, time_limit)) {}
-  explicit Side(Source of_function) : source(std::move(of_function)) {}
+  explicit Side(WindowSource of_function) : source(std::move(of_function)) {}
 };
 
 bool is_function(const nb::object& work) { return PyCallable_Check(work.ptr()) != 0; }
@@ -179,7 +178,7 @@ Samples run_plan(Device& device, const nb::object& candidate, const nb::object& 
   if (!probe.empty()) {
     register_work = Side(device.prepare(dispatches_of(device, probe)), kernel_time_limit);
   }
-  Sources sources;
+  WindowSources sources;
   sources.now_ns = now_ns;
   sources.rest = rest;
   sources.candidate = ours.source;
@@ -197,22 +196,23 @@ Samples run_plan(Device& device, const nb::object& candidate, const nb::object& 
   for (Program* program : {ours.program.get(), theirs.program.get()}) {
     if (program != nullptr) plan.window_ns = std::max(plan.window_ns, program->least_window_ns());
   }
-  Stay stay(
+  ResidencyScope residency(
       {ours.program.get(), theirs.program.get(), floor.program.get(), register_work.program.get()});
   Samples samples = sample(sources, plan);
-  stay.leave();
+  residency.leave();
   return samples;
 }
 
 // A simulated source: its function returns one time for all clocks, or device and wall time.
-Source scripted(const nb::object& function) {
+WindowSource scripted(const nb::object& function) {
   if (function.is_none()) return {};
-  const auto start = [function](std::uint32_t passes, std::uint32_t) -> std::unique_ptr<Running> {
+  const auto start = [function](std::uint32_t passes,
+                                std::uint32_t) -> std::unique_ptr<RunningWindow> {
     const nb::object told = function(passes);
     const bool two = nb::isinstance<nb::tuple>(told);
     const double device_ns = nb::cast<double>(two ? nb::object(told[0]) : told);
     const double wall_ns = two ? nb::cast<double>(told[1]) : device_ns;
-    return std::make_unique<Finished>(Timing{.device_ns = device_ns, .wall_ns = wall_ns});
+    return std::make_unique<FinishedWindow>(Timing{.device_ns = device_ns, .wall_ns = wall_ns});
   };
   return {start, true};
 }
@@ -221,7 +221,7 @@ Samples run_script(const nb::object& candidate, const nb::object& reference,
                    const nb::object& floor, const nb::object& probe, const nb::callable& now_ns,
                    const nb::callable& rest, const nb::object& progress, bool by_wall,
                    const nb::kwargs& options) {
-  Sources sources;
+  WindowSources sources;
   if (by_wall) sources.clock = Clock::wall;
   sources.candidate = scripted(candidate);
   sources.reference = scripted(reference);

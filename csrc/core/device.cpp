@@ -7,13 +7,13 @@ namespace metalbench {
 std::shared_ptr<const void> Device::describe(const Texture& /*texture*/) const { return nullptr; }
 
 Timing Program::run(const RunOptions& options) {
-  Stay stay({this});
+  ResidencyScope residency({this});
   const Timing timing = start(options)->wait();
-  stay.leave();
+  residency.leave();
   return timing;
 }
 
-Stay::Stay(std::initializer_list<Program*> programs) {
+ResidencyScope::ResidencyScope(std::initializer_list<Program*> programs) {
   try {
     for (Program* program : programs) {
       if (program == nullptr) continue;
@@ -21,14 +21,14 @@ Stay::Stay(std::initializer_list<Program*> programs) {
       programs_.push_back(program);
     }
   } catch (...) {
-    give_up();
+    leave_ignoring_errors();
     throw;
   }
 }
 
-Stay::~Stay() { give_up(); }
+ResidencyScope::~ResidencyScope() { leave_ignoring_errors(); }
 
-void Stay::give_up() {
+void ResidencyScope::leave_ignoring_errors() {
   while (!programs_.empty()) {
     try {
       leave();
@@ -37,7 +37,7 @@ void Stay::give_up() {
   }
 }
 
-void Stay::leave() {
+void ResidencyScope::leave() {
   while (!programs_.empty()) {
     Program* program = programs_.back();
     programs_.pop_back();

@@ -34,16 +34,16 @@ struct Timing {
   double device_ns = 0;
   // The same from counters sampled at the encoder's boundaries; NaN without counters or on failure.
   double counter_ns = std::numeric_limits<double>::quiet_NaN();
-  double wall_ns = 0;    // from the start of encoding until the host sees the end
-  double encode_ns = 0;  // time that the host spends until submission
+  double wall_ns = 0;                 // from the start of encoding until the host sees the end
+  double encode_ns = 0;               // time that the host spends until submission
   std::uint32_t command_buffers = 0;  // command buffers of the window; 0 if not counted
 };
 
 // A window that was submitted to the device.
-class Running {
+class RunningWindow {
  public:
   // Wait for the end, also after an error: nothing writes to the buffers afterwards.
-  virtual ~Running() = default;
+  virtual ~RunningWindow() = default;
   // Wait for the end. Throws KernelFault, TimeLimitExceeded, Interrupted. The device stays usable
   // after each of them, unless lost() then returns a reason. Call once.
   [[nodiscard]] virtual Timing wait() = 0;
@@ -56,7 +56,7 @@ class Program {
   // Submit a window: all dispatches in order, `passes` times. Windows of one device execute one
   // after the other, in the order of their start. A device may execute the window before it
   // returns, and then throws the errors of wait() here.
-  [[nodiscard]] virtual std::unique_ptr<Running> start(const RunOptions& options) = 0;
+  [[nodiscard]] virtual std::unique_ptr<RunningWindow> start(const RunOptions& options) = 0;
 
   // Copy between separate host and device memory. Windows run between enter() and leave(): they see
   // host writes made before enter(), and the host sees their writes after leave(). For buffers
@@ -78,24 +78,24 @@ class Program {
 
 // Residency scope: windows of these programs may run while it exists. Call leave() to end it. The
 // destructor is for error paths, so it discards further errors.
-class Stay {
+class ResidencyScope {
  public:
-  explicit Stay(std::initializer_list<Program*> programs);  // null pointers are skipped
-  ~Stay();
-  Stay(const Stay&) = delete;
-  Stay& operator=(const Stay&) = delete;
+  explicit ResidencyScope(std::initializer_list<Program*> programs);  // null pointers are skipped
+  ~ResidencyScope();
+  ResidencyScope(const ResidencyScope&) = delete;
+  ResidencyScope& operator=(const ResidencyScope&) = delete;
   void leave();
 
  private:
-  void give_up();
+  void leave_ignoring_errors();
 
   std::vector<Program*> programs_;
 };
 
 // The result of start() on a device that runs windows synchronously.
-class Finished final : public Running {
+class FinishedWindow final : public RunningWindow {
  public:
-  explicit Finished(Timing timing) : timing_(timing) {}
+  explicit FinishedWindow(Timing timing) : timing_(timing) {}
   [[nodiscard]] Timing wait() override { return timing_; }
 
  private:

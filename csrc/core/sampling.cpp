@@ -25,7 +25,7 @@ void truncate(std::vector<T>& values, std::size_t size) {
 
 class Sampling {
  public:
-  Sampling(const Sources& sources, const SamplePlan& plan)
+  Sampling(const WindowSources& sources, const SamplePlan& plan)
       : sources_(sources), plan_(plan), random_(plan.seed), start_(sources.now_ns()) {
     samples_.tick_ns = plan.tick_ns;
     samples_.clock = sources.clock;
@@ -44,10 +44,10 @@ class Sampling {
     for (std::uint32_t i = 0; plan_.candidate_window == 0 && i < floor_windows; ++i) {
       time(sources_.floor, samples_.candidate_window, plan_.candidate_repeats, samples_.floor);
     }
-    flight_.land_all();
+    queue_.complete_all();
     take_pairs();
     for (std::uint32_t i = 0; !samples_.throttled && i < plan_.long_windows; ++i) take_long_pair();
-    flight_.land_all();
+    queue_.complete_all();
     if (command_buffers_ > 0) {
       samples_.reference_passes_per_command_buffer = passes_in_them_ / command_buffers_;
     }
@@ -61,7 +61,8 @@ class Sampling {
   }
 
   // Warm a source up and return the passes of its windows: `known`, unless that is 0.
-  [[nodiscard]] std::uint32_t ready(const Source& source, std::uint32_t known, double warmup_ns) {
+  [[nodiscard]] std::uint32_t ready(const WindowSource& source, std::uint32_t known,
+                                    double warmup_ns) {
     if (known == 0) return warm_up(source, sources_, plan_, warmup_ns);
     if (warmup_ns > 0) warm_up_again(source, known, sources_, warmup_ns);
     return known;
@@ -94,7 +95,7 @@ class Sampling {
       if (sources_.probe && (last || taken() >= good_ + plan_.probe_every) && !check_clock()) break;
       if (sources_.progress) sources_.progress(taken(), plan_.max_pairs);
     }
-    flight_.land_all();
+    queue_.complete_all();
   }
 
   void take_pair() {
@@ -133,28 +134,28 @@ class Sampling {
   using Noted = std::function<void(const Timing&, double passes)>;
 
   // Time one window of `window` passes, each of which executes the work `repeats` times.
-  void time(const Source& source, std::uint32_t window, std::uint32_t repeats, Times& times,
+  void time(const WindowSource& source, std::uint32_t window, std::uint32_t repeats, Times& times,
             Noted noted = {}) {
     if (!source) return;
     const double passes = double{1} * window * repeats;
-    flight_.start(source, window, [&times, passes, noted](const Timing& timing) {
+    queue_.start(source, window, [&times, passes, noted](const Timing& timing) {
       times.device_ns.push_back(timing.device_ns / passes);
       times.wall_ns.push_back(timing.wall_ns / passes);
       if (noted) noted(timing, passes);
     });
     // Wall time of a queued window excludes the submission latency, so complete all windows first.
-    if (samples_.clock == Clock::wall) flight_.land_all();
+    if (samples_.clock == Clock::wall) queue_.complete_all();
   }
 
   // Probe directly after the last window, before a raised clock can fall.
   void probe_once(std::vector<double>& times) {
-    flight_.land_all();
+    queue_.complete_all();
     if (sources_.probe) times.push_back(sources_.probe.start(1)->wait().device_ns);
   }
 
   // Return whether the clock is as fast as its best.
   bool probe() {
-    flight_.land_all();
+    queue_.complete_all();
     double fastest = 0;
     for (int i = 0; i < probe_windows; ++i) {
       const double taken_ns = sources_.probe.start(1)->wait().device_ns;
@@ -203,21 +204,21 @@ class Sampling {
            (taken() >= fewest_pairs && spent > overrun * plan_.time_limit_ns);
   }
 
-  Sources sources_;
+  WindowSources sources_;
   const SamplePlan& plan_;
   std::mt19937_64 random_;
   Samples samples_;
   double start_;
   double first_pair_ = 0;
-  std::uint32_t good_ = 0;  // pairs at the last good probe
+  std::uint32_t good_ = 0;      // pairs at the last good probe
   double command_buffers_ = 0;  // of the reference's windows
   double passes_in_them_ = 0;
-  Flight flight_;           // last, because completions use the other members
+  WindowQueue queue_;  // last, because completions use the other members
 };
 
 }  // namespace
 
-Samples sample(const Sources& sources, const SamplePlan& plan) {
+Samples sample(const WindowSources& sources, const SamplePlan& plan) {
   return Sampling(sources, plan).run();
 }
 

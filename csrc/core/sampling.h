@@ -1,12 +1,12 @@
 // Paired sampling: decides what to run next and when to stop. It depends on no device and no clock;
-// Source supplies both, so that tests can use a scripted one.
+// WindowSource supplies both, so that tests can use a scripted one.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <vector>
 
-#include "core/flight.h"
+#include "core/window_queue.h"
 
 namespace metalbench {
 
@@ -24,7 +24,7 @@ struct SamplePlan {
   // Pass limit of the candidate's command buffers, known from an earlier batch; 0: determine it. A
   // boundary between command buffers costs GPU time, so both sides need the same limit.
   std::uint32_t passes_per_command_buffer = 0;
-  double tick_ns = 1;                  // a window lasts at least 1000 ticks
+  double tick_ns = 1;  // a window lasts at least 1000 ticks
   double warmup_ns = 200e6;
   double time_limit_ns = 2e9;  // after the warm-up: no pair starts later, once min_pairs are there;
                                // or four times as late, once seven are there
@@ -69,25 +69,25 @@ struct Samples {
   // Pass limit of the candidate's command buffers; 0 if the device chose.
   std::uint32_t passes_per_command_buffer = 0;
   double reference_passes_per_command_buffer = 0;  // mean; 0 if unknown
-  std::uint32_t discarded = 0;  // throttled pairs
-  std::uint32_t retries = 0;    // number of retries
-  bool throttled = false;       // after all retries
+  std::uint32_t discarded = 0;                     // throttled pairs
+  std::uint32_t retries = 0;                       // number of retries
+  bool throttled = false;                          // after all retries
   double tick_ns = 0;
   double warmup_ns = 0;  // time until the first pair
   double elapsed_ns = 0;
 };
 
-struct Sources {
-  Source candidate;
-  Source reference;  // may be empty: samples of the candidate alone
-  Source floor;      // may be empty
-  Source probe;      // fixed work in registers; may be empty
+struct WindowSources {
+  WindowSource candidate;
+  WindowSource reference;  // may be empty: samples of the candidate alone
+  WindowSource floor;      // may be empty
+  WindowSource probe;      // fixed work in registers; may be empty
   Clock clock = Clock::device;
   std::function<double()> now_ns;
   std::function<void(double ns)> rest;  // leave the device idle for this time
   std::function<void(std::uint32_t done, std::uint32_t total)> progress;  // may be empty
 };
 
-[[nodiscard]] Samples sample(const Sources& sources, const SamplePlan& plan);
+[[nodiscard]] Samples sample(const WindowSources& sources, const SamplePlan& plan);
 
 }  // namespace metalbench

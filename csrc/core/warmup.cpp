@@ -22,7 +22,7 @@ struct Length {
 };
 
 // Find a window long enough for the clock: grow it by the missing factor, at most tenfold.
-Length calibrate(const Source& source, Clock clock, const SamplePlan& plan) {
+Length calibrate(const WindowSource& source, Clock clock, const SamplePlan& plan) {
   const double wanted =
       std::min(std::max(plan.window_ns, min_ticks * plan.tick_ns), plan.max_window_ns);
   std::uint32_t passes = 1;
@@ -75,24 +75,24 @@ double on(Clock clock, const Timing& timing) {
   return clock == Clock::device ? timing.device_ns : timing.wall_ns;
 }
 
-void warm_up_again(const Source& source, std::uint32_t passes, const Sources& sources,
+void warm_up_again(const WindowSource& source, std::uint32_t passes, const WindowSources& sources,
                    double warmup_ns) {
   const double start = sources.now_ns();
   std::vector<double> seen;
-  Flight flight;
+  WindowQueue queue;
   while (true) {
-    flight.start(source, passes,
-                 [&](const Timing& timing) { seen.push_back(on(sources.clock, timing)); });
+    queue.start(source, passes,
+                [&](const Timing& timing) { seen.push_back(on(sources.clock, timing)); });
     const double spent = sources.now_ns() - start;
     const bool enough = spent >= warmup_ns || spent < 0;
     // A source that does not become stable is measured as it is; its drift is reported.
     if (enough && (spent >= 5 * warmup_ns || has_settled(seen))) break;
   }
-  flight.land_all();
+  queue.complete_all();
 }
 
-std::uint32_t warm_up(const Source& source, const Sources& sources, const SamplePlan& plan,
-                      double warmup_ns) {
+std::uint32_t warm_up(const WindowSource& source, const WindowSources& sources,
+                      const SamplePlan& plan, double warmup_ns) {
   const Length cold = calibrate(source, sources.clock, plan);
   // If a pass takes seconds, each further pass costs seconds: two passes of the length of a warm-up
   // suffice. The first one alone may include compilation.

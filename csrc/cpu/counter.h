@@ -92,7 +92,7 @@ class GroupCounts {
     return executions_.data() + std::size_t{index} * counter_->segments();
   }
   void access(const mb::Fiber& fiber, const std::byte* address, std::uint32_t site, mb::u32 bytes,
-              mb::Counted kind, std::uint32_t turn);
+              mb::Counted kind, std::uint32_t execution);
   // Combine pending accesses at a synchronisation or return of the SIMD-group's lanes: later
   // accesses do not combine with earlier ones.
   void fold(std::uint32_t simdgroup, const std::byte* arena);

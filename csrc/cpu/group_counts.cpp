@@ -20,7 +20,7 @@ void GroupCounts::start_group(std::uint64_t number, std::uint32_t threads) {
 }
 
 void GroupCounts::access(const mb::Fiber& fiber, const std::byte* address, std::uint32_t site,
-                         mb::u32 bytes, mb::Counted kind, std::uint32_t turn) {
+                         mb::u32 bytes, mb::Counted kind, std::uint32_t execution) {
   const mb::Group& group = *fiber.bundle->group;
   const auto* arena = reinterpret_cast<const std::byte*>(group.arena);
   const std::uint32_t space = counter_->space_of(address, arena);
@@ -32,9 +32,9 @@ void GroupCounts::access(const mb::Fiber& fiber, const std::byte* address, std::
     if (kind != mb::Counted::read) ++of_thread[first + 1];
   }
   counter_->trace(site, number_, fiber.index, address, arena);
-  auto& turns = pending_[std::size_t{fiber.bundle->index} * counter_->sites() + site];
-  if (turns.size() <= turn) turns.resize(turn + 1);
-  SimdAccess& together = turns[turn];
+  auto& by_execution = pending_[std::size_t{fiber.bundle->index} * counter_->sites() + site];
+  if (by_execution.size() <= execution) by_execution.resize(execution + 1);
+  SimdAccess& together = by_execution[execution];
   together.lanes |= 1u << fiber.lane;
   together.bytes = bytes;
   together.kind = kind;
@@ -57,11 +57,11 @@ void GroupCounts::fold(std::uint32_t simdgroup, const std::byte* arena) {
     if (sum != 0) counter_->add_segment(segment, sum, most);
   }
   for (std::uint32_t site = 0; site < counter_->sites(); ++site) {
-    auto& turns = pending_[std::size_t{simdgroup} * counter_->sites() + site];
-    for (const SimdAccess& each : turns) {
+    auto& by_execution = pending_[std::size_t{simdgroup} * counter_->sites() + site];
+    for (const SimdAccess& each : by_execution) {
       if (each.lanes != 0) counter_->add_access(site, each, arena);
     }
-    turns.clear();
+    by_execution.clear();
   }
 }
 
@@ -75,9 +75,9 @@ void GroupCounts::end_group(const std::byte* arena) {
 }
 
 void GroupRunner::count(mb::Fiber* fiber, const volatile void* address, mb::u32 bytes,
-                        mb::Counted kind, mb::u32 site, mb::u32 turn) {
+                        mb::Counted kind, mb::u32 site, mb::u32 execution) {
   const auto* place = static_cast<const std::byte*>(const_cast<const void*>(address));
-  of(fiber).counts_.access(*fiber, place, site, bytes, kind, turn);
+  of(fiber).counts_.access(*fiber, place, site, bytes, kind, execution);
 }
 
 }  // namespace metalbench::cpu

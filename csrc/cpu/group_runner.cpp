@@ -14,10 +14,10 @@ constexpr std::uint32_t arena_padding = 256;
 
 // Initial byte of threadgroup memory: a large number or NaN in every type, different from the
 // previous one.
-int poison(std::uint32_t turn) {
+int poison(std::uint32_t count) {
   constexpr std::uint32_t least = 0x45;
   constexpr std::uint32_t sign = 0x80;
-  return static_cast<int>((least + turn % (sign - least)) | (turn % 2 == 0 ? 0 : sign));
+  return static_cast<int>((least + count % (sign - least)) | (count % 2 == 0 ? 0 : sign));
 }
 
 void* first_stack(const mb::Bundle& bundle) {

@@ -85,7 +85,7 @@ class GroupRunner {
   void blame(const PrivateShadow::Origin&);
   [[nodiscard]] const void* place_of(const void* pc);
   static void count(mb::Fiber*, const volatile void* address, mb::u32 bytes, mb::Counted,
-                    mb::u32 site, mb::u32 turn);
+                    mb::u32 site, mb::u32 execution);
   MB_NEVER_RETURNS static void fiber_main();
   MB_NEVER_RETURNS static void span_main();
 

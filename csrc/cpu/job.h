@@ -37,15 +37,15 @@ struct Pool::Job {
   // Barrier of all participants; the last one runs `last` before the others continue.
   template <typename Last>
   void meet(Last last) {
-    const std::uint32_t turn = turns.load(std::memory_order_acquire);
+    const std::uint32_t round = rounds.load(std::memory_order_acquire);
     if (missing.fetch_sub(1, std::memory_order_acq_rel) == 1) {
       last();
       missing.store(participants, std::memory_order_relaxed);
-      turns.store(turn + 1, std::memory_order_release);
+      rounds.store(round + 1, std::memory_order_release);
       return;
     }
     constexpr int patience = 4000;
-    for (int spins = 0; turns.load(std::memory_order_acquire) == turn; ++spins) {
+    for (int spins = 0; rounds.load(std::memory_order_acquire) == round; ++spins) {
       if (spins > patience) std::this_thread::yield();
     }
   }
@@ -59,7 +59,7 @@ struct Pool::Job {
 
   alignas(64) std::atomic<std::uint64_t> cursor{0};
   alignas(64) std::atomic<std::uint32_t> missing;
-  alignas(64) std::atomic<std::uint32_t> turns{0};
+  alignas(64) std::atomic<std::uint32_t> rounds{0};
   alignas(64) std::atomic<bool> aborted{false};
   std::uint32_t running;  // guarded by the pool's mutex
   Fault fault;            // guarded by the pool's mutex

@@ -37,7 +37,7 @@ void MemoryCheck::start_group(const mb::Group& group, std::uint64_t number) {
   arena_clock_.advance();
   fenced_.fill(0);
   texel_fences_.start();
-  doubt_.access.reset();
+  undecided_.access.reset();
   device_clock_.start_group(number);
 }
 
@@ -57,7 +57,7 @@ void MemoryCheck::fence(std::uint32_t mem_flags, std::uint32_t thread) {
     texel_fences_.fence(thread, nullptr);
     device_clock_.fence(thread, fence);
   }
-  if ((mem_flags & mb::mem_threadgroup) != 0) arena_clock_.handover.fence(thread, fence);
+  if ((mem_flags & mb::mem_threadgroup) != 0) arena_clock_.happens_before.fence(thread, fence);
 }
 
 // An atomic object in one kind of memory can be a flag for data in the other kind. In threadgroup
@@ -65,11 +65,11 @@ void MemoryCheck::fence(std::uint32_t mem_flags, std::uint32_t thread) {
 void MemoryCheck::note_atomic(const MemoryAccess& access, bool is_device) {
   const std::uint32_t thread = access.thread->index;
   if (access.acquires()) {
-    arena_clock_.handover.read(access.begin, thread);
+    arena_clock_.happens_before.read(access.begin, thread);
     device_clock_.read_atomically(access.begin, thread, is_device);
   }
   if (access.writes()) {
-    arena_clock_.handover.write(access.begin, thread);
+    arena_clock_.happens_before.write(access.begin, thread);
     device_clock_.write_atomically(access.begin, thread, is_device);
   }
 }
@@ -98,35 +98,35 @@ void MemoryCheck::blame(const MemoryAccess& access, Fault& fault) const {
   fault.threadgroup = group_->position;
 }
 
-bool MemoryCheck::allows_clash(const MemoryAccess& access, const Clash& clash, bool is_arena,
-                               Fault& fault) {
-  if (clash.is_write_after_write) {
-    doubt_.access = access;
-    doubt_.clash = clash;
-    doubt_.is_arena = is_arena;
-    doubt_.before.assign(clash.at, clash.end);
+bool MemoryCheck::allows_conflict(const MemoryAccess& access, const AccessConflict& conflict,
+                                  bool is_arena, Fault& fault) {
+  if (conflict.is_write_after_write) {
+    undecided_.access = access;
+    undecided_.conflict = conflict;
+    undecided_.is_arena = is_arena;
+    undecided_.before.assign(conflict.at, conflict.end);
     return true;
   }
-  is_arena ? report_arena_race(access, clash, fault) : report_race(access, clash, fault);
+  is_arena ? report_arena_race(access, conflict, fault) : report_race(access, conflict, fault);
   return false;
 }
 
 bool MemoryCheck::is_settled(Fault& fault) {
-  const MemoryAccess access = *std::exchange(doubt_.access, std::nullopt);
-  if (std::equal(doubt_.before.begin(), doubt_.before.end(), doubt_.clash.at)) {
+  const MemoryAccess access = *std::exchange(undecided_.access, std::nullopt);
+  if (std::equal(undecided_.before.begin(), undecided_.before.end(), undecided_.conflict.at)) {
     return !reports_same(access, fault);
   }
-  doubt_.clash.is_write_after_write = false;
+  undecided_.conflict.is_write_after_write = false;
   blame(access, fault);
-  return allows_clash(access, doubt_.clash, doubt_.is_arena, fault);
+  return allows_conflict(access, undecided_.conflict, undecided_.is_arena, fault);
 }
 
 // Reported only by runs that continue after faults.
 bool MemoryCheck::reports_same(const MemoryAccess& access, Fault& fault) {
   if (launch_->findings == nullptr) return false;
-  doubt_.clash.is_write_after_write = false;
+  undecided_.conflict.is_write_after_write = false;
   blame(access, fault);
-  (void)allows_clash(access, doubt_.clash, doubt_.is_arena, fault);
+  (void)allows_conflict(access, undecided_.conflict, undecided_.is_arena, fault);
   fault.rule = Rule::same_value_race;
   // "race in device memory: ..."
   const std::string text = fault.text.data();
@@ -189,8 +189,8 @@ bool MemoryCheck::allows_range(const Range& range, const MemoryAccess& access, F
   const std::uint32_t segment = device_clock_.segment();
   if (segment == 0) return true;
   const Mark own{segment, access.thread->index, access.thread->bundle->device_rounds};
-  const auto clash = range.region->touch(access, own, device_clock_);
-  if (clash) return allows_clash(access, *clash, false, fault);
+  const auto conflict = range.region->touch(access, own, device_clock_);
+  if (conflict) return allows_conflict(access, *conflict, false, fault);
   if (access.atomic()) note_atomic(access, true);
   return true;
 }
@@ -237,9 +237,9 @@ bool MemoryCheck::allows_arena(const MemoryAccess& access, Fault& fault) {
   }
   if (!is_written_in_group(access, fault)) return false;
   const Mark own{arena_clock_.epoch, access.thread->index, access.thread->bundle->rounds};
-  const auto clash = arena_region_.touch(access, own, arena_clock_);
+  const auto conflict = arena_region_.touch(access, own, arena_clock_);
   if (access.atomic()) note_atomic(access, false);
-  return !clash || allows_clash(access, *clash, true, fault);
+  return !conflict || allows_conflict(access, *conflict, true, fault);
 }
 
 bool MemoryCheck::is_written_in_group(const MemoryAccess& access, Fault& fault) {

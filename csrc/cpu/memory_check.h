@@ -38,7 +38,7 @@ class MemoryCheck {
 
   // Return false if an earlier undecided access turns out to be a race. Call before each access and
   // at the end of the group.
-  [[nodiscard]] bool settles(Fault& fault) { return !doubt_.access || is_settled(fault); }
+  [[nodiscard]] bool settles(Fault& fault) { return !undecided_.access || is_settled(fault); }
   // Return false if the access is a fault, and describe it in `fault`.
   [[nodiscard]] bool allows(const MemoryAccess& access, Fault& fault);
   // Return false if `to` lies in other memory of the kernel than the pointer `from`, its origin.
@@ -59,11 +59,11 @@ class MemoryCheck {
     std::uint32_t epoch = 1;
     void advance() {
       epoch = epoch + 1 == Mark::segments ? 1 : epoch + 1;
-      handover.start();
+      happens_before.start();
     }
-    Handover handover{};
+    HappensBefore happens_before{};
     [[nodiscard]] bool is_over(const Mark& mark, std::uint32_t thread) const {
-      return mark.segment() != epoch || handover.is_over(mark, thread);
+      return mark.segment() != epoch || happens_before.is_over(mark, thread);
     }
     [[nodiscard]] static bool is_own(std::uint32_t) { return true; }
     [[nodiscard]] bool is_concurrent(std::uint32_t segment) const { return segment == epoch; }
@@ -73,9 +73,9 @@ class MemoryCheck {
   // cover the end of a row by overlapping tiles depend on it, including MLX's, and GPUs execute it
   // without harm. So it counts as a race only if the second write changes the value. That is
   // visible at the next access of any thread of the group.
-  struct Doubt {
+  struct UndecidedWrite {
     std::optional<MemoryAccess> access;
-    Clash clash;
+    AccessConflict conflict;
     bool is_arena = false;
     std::vector<std::byte> before;
   };
@@ -87,8 +87,8 @@ class MemoryCheck {
   [[nodiscard]] bool is_fenced(const Range& range, const MemoryAccess& access, Fault& fault);
   [[nodiscard]] bool is_aligned(const MemoryAccess& access, Fault& fault) const;
   [[nodiscard]] bool allows_now(const MemoryAccess& access, Fault& fault);
-  [[nodiscard]] bool allows_clash(const MemoryAccess& access, const Clash& clash, bool is_arena,
-                                  Fault& fault);
+  [[nodiscard]] bool allows_conflict(const MemoryAccess& access, const AccessConflict& conflict,
+                                     bool is_arena, Fault& fault);
   [[nodiscard]] bool is_settled(Fault& fault);
   void blame(const MemoryAccess& access, Fault& fault) const;
   [[nodiscard]] bool allows_range(const Range& range, const MemoryAccess& access, Fault& fault);
@@ -102,8 +102,9 @@ class MemoryCheck {
   void report_constant(const Range& range, const MemoryAccess& access, Fault& fault) const;
   void report_stray(const MemoryAccess& access, Fault& fault) const;
   [[nodiscard]] const Range& range_of(const MemoryAccess& access) const;
-  void report_race(const MemoryAccess& access, const Clash& clash, Fault& fault) const;
-  void report_arena_race(const MemoryAccess& access, const Clash& clash, Fault& fault) const;
+  void report_race(const MemoryAccess& access, const AccessConflict& conflict, Fault& fault) const;
+  void report_arena_race(const MemoryAccess& access, const AccessConflict& conflict,
+                         Fault& fault) const;
   [[nodiscard]] std::string name_of(std::uint32_t segment, std::uint32_t thread) const;
 
   const Launch* launch_ = nullptr;
@@ -118,7 +119,7 @@ class MemoryCheck {
   std::vector<std::uint32_t> written_by_;  // by byte of threadgroup memory: serial of the group
   std::array<std::uint32_t, mb::max_threads> fenced_{};
   TexelFences texel_fences_;
-  Doubt doubt_;
+  UndecidedWrite undecided_;
 };
 
 }  // namespace metalbench::cpu

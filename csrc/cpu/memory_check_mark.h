@@ -27,7 +27,7 @@ class Mark {
   [[nodiscard]] std::uint32_t simdgroup() const { return thread() / mb::simd_width; }
   [[nodiscard]] By by() const { return static_cast<By>(bits_ >> 38 & 3); }
   // Synchronisation round of the SIMD-group, truncated. By::simdgroups and By::threadgroups
-  // overwrite it, because they clash in any round.
+  // overwrite it, because they conflict in any round.
   [[nodiscard]] std::uint32_t round() const { return static_cast<std::uint32_t>(bits_ >> 45); }
 
   [[nodiscard]] Mark with_lane(std::uint32_t other) const {

@@ -19,7 +19,7 @@ namespace metalbench::cpu {
 
 // A race: two accesses to the same bytes, at least one of them a write, not both atomic, and not
 // ordered.
-struct Clash {
+struct AccessConflict {
   enum class With { read, write, atomic };
   With with;
   Mark mark;
@@ -56,31 +56,31 @@ class Region {
     return access.writes();
   }
 
-  // Record an access to watched memory; return the clash with an earlier access, if any.
+  // Record an access to watched memory; return the conflict with an earlier access, if any.
   template <typename Clock>
-  [[nodiscard]] std::optional<Clash> touch(const MemoryAccess& access, const Mark& own,
-                                           const Clock& clock) {
+  [[nodiscard]] std::optional<AccessConflict> touch(const MemoryAccess& access, const Mark& own,
+                                                    const Clock& clock) {
     if (access.atomic()) has_atomics_.store(true, std::memory_order_relaxed);
     const Words& words = words_for(access);
-    std::optional<Clash> clash = find(words, access, own, clock);
+    std::optional<AccessConflict> conflict = find(words, access, own, clock);
     for (const Words* coarser = words.coarser; coarser != nullptr; coarser = coarser->coarser) {
       const auto other = find(*coarser, access, own, clock);
-      if (clash && clash->is_write_after_write && other && other->is_write_after_write) {
-        clash->at = std::min(clash->at, other->at);
-        clash->end = std::max(clash->end, other->end);
-      } else if (!clash || (other && clash->is_write_after_write)) {
-        clash = other;
+      if (conflict && conflict->is_write_after_write && other && other->is_write_after_write) {
+        conflict->at = std::min(conflict->at, other->at);
+        conflict->end = std::max(conflict->end, other->end);
+      } else if (!conflict || (other && conflict->is_write_after_write)) {
+        conflict = other;
       }
     }
-    if (clash && !clash->is_write_after_write) return clash;
+    if (conflict && !conflict->is_write_after_write) return conflict;
     const auto met = note(words, access, own, clock);
-    if (!clash) clash = met;
+    if (!conflict) conflict = met;
     if constexpr (Clock::is_shared) {
       // Two workers that access a word at the same time both record first and then check again, so
       // at least one of them sees the other.
       if (const auto other = find(words, access, own, clock, Looks::again)) return other;
     }
-    return clash;
+    return conflict;
   }
 
  private:
@@ -119,7 +119,7 @@ class Region {
   [[nodiscard]] const Words& refine(unsigned shift);
 
   template <typename Clock>
-  static bool clashes(const Mark& mark, const Mark& own, const Clock& clock) {
+  static bool conflicts(const Mark& mark, const Mark& own, const Clock& clock) {
     if (mark == own || mark.segment() == 0 || clock.is_over(mark, own.thread())) return false;
     if (mark.by() == Mark::By::threadgroups || !clock.is_concurrent(mark.segment())) return true;
     if (mark.by() == Mark::By::simdgroups) return true;
@@ -146,8 +146,9 @@ class Region {
     return mark.by() == Mark::By::lanes ? own.with_lane(mark.other_thread()) : own;
   }
 
-  [[nodiscard]] Clash clash_at(const Words& words, std::uint64_t i, const MemoryAccess& access,
-                               Clash::With with, const Mark& mark, const Place* place) const {
+  [[nodiscard]] AccessConflict make_conflict(const Words& words, std::uint64_t i,
+                                             const MemoryAccess& access, AccessConflict::With with,
+                                             const Mark& mark, const Place* place) const {
     return {with,
             mark,
             std::max(access.begin, origin_ + (i << words.shift)),
@@ -160,26 +161,27 @@ class Region {
   enum class Looks { first, again };
 
   template <typename Clock>
-  [[nodiscard]] std::optional<Clash> find(const Words& words, const MemoryAccess& access,
-                                          const Mark& own, const Clock& clock,
-                                          Looks looks = Looks::first) const {
+  [[nodiscard]] std::optional<AccessConflict> find(const Words& words, const MemoryAccess& access,
+                                                   const Mark& own, const Clock& clock,
+                                                   Looks looks = Looks::first) const {
     // Sequentially consistent with the records of other workers.
     constexpr auto order = std::memory_order_seq_cst;
     const bool sees_writes = looks == Looks::first || access.atomic() || !access.writes();
     const bool has_atomics = !access.atomic() && has_atomics_.load(std::memory_order_relaxed);
     const bool writes = access.writes();
     const std::uint64_t last = words.last(*this, access);
-    std::optional<Clash> found;
+    std::optional<AccessConflict> found;
     for (std::uint64_t i = words.first(*this, access); i <= last; ++i) {
-      const auto clash = [&](Clash::With with, const Mark& mark, const Place* place) {
-        return clash_at(words, i, access, with, mark, place);
+      const auto conflict = [&](AccessConflict::With with, const Mark& mark, const Place* place) {
+        return make_conflict(words, i, access, with, mark, place);
       };
       const Cells& plain = words.plain.as<Cells>()[i];
       const Mark read = plain.read.load(order);
-      if (writes && clashes(read, own, clock)) return clash(Clash::With::read, read, plain.reader);
+      if (writes && conflicts(read, own, clock))
+        return conflict(AccessConflict::With::read, read, plain.reader);
       const Mark write = plain.write.load(order);
-      if (sees_writes && clashes(write, own, clock)) {
-        Clash now = clash(Clash::With::write, write, plain.writer);
+      if (sees_writes && conflicts(write, own, clock)) {
+        AccessConflict now = conflict(AccessConflict::With::write, write, plain.writer);
         if (access.kind != mb::AccessKind::write) return now;
         now.is_write_after_write = true;
         if (found) now.at = found->at;
@@ -188,29 +190,31 @@ class Region {
       if (!has_atomics) continue;
       const Cells& atomic = words.atomic.as<Cells>()[i];
       const Mark update = atomic.write.load(order);
-      if (clashes(update, own, clock)) return clash(Clash::With::atomic, update, atomic.writer);
+      if (conflicts(update, own, clock))
+        return conflict(AccessConflict::With::atomic, update, atomic.writer);
       const Mark look = atomic.read.load(order);
-      if (writes && clashes(look, own, clock))
-        return clash(Clash::With::atomic, look, atomic.reader);
+      if (writes && conflicts(look, own, clock))
+        return conflict(AccessConflict::With::atomic, look, atomic.reader);
     }
     return found;
   }
 
-  // Return the write-write clash for an access that was recorded after `find` looked.
+  // Return the write-write conflict for an access that was recorded after `find` looked.
   template <typename Clock>
-  [[nodiscard]] std::optional<Clash> note(const Words& words, const MemoryAccess& access,
-                                          const Mark& own, const Clock& clock) const {
+  [[nodiscard]] std::optional<AccessConflict> note(const Words& words, const MemoryAccess& access,
+                                                   const Mark& own, const Clock& clock) const {
     Cells* cells = (access.atomic() ? words.atomic : words.plain).as<Cells>();
     const std::uint64_t last = words.last(*this, access);
     const auto pc = reinterpret_cast<std::uintptr_t>(access.pc);
-    std::optional<Clash> found;
+    std::optional<AccessConflict> found;
     for (std::uint64_t i = words.first(*this, access); i <= last; ++i) {
       Cell& cell = access.writes() ? cells[i].write : cells[i].read;
       Place* place = access.writes() ? cells[i].writer : cells[i].reader;
       const Mark before = exchange(cell, own, clock);
       const Mark now = joined(before, own, clock);
-      if (access.writes() && !access.atomic() && clashes(before, own, clock)) {
-        Clash met = clash_at(words, i, access, Clash::With::write, before, place);
+      if (access.writes() && !access.atomic() && conflicts(before, own, clock)) {
+        AccessConflict met =
+            make_conflict(words, i, access, AccessConflict::With::write, before, place);
         met.is_write_after_write = access.kind == mb::AccessKind::write;
         if (found) met.at = found->at;
         found = met;

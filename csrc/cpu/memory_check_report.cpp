@@ -40,12 +40,12 @@ std::uint32_t other_thread(const Mark& mark, std::uint32_t thread) {
 
 // Return the place of the earlier access if `thread` made it. Code of one module has the same upper
 // half of addresses.
-const void* other_place(const Clash& clash, const MemoryAccess& access, std::uint32_t thread,
-                        const Module& module) {
-  const bool is_last = clash.mark.thread() == thread;
+const void* other_place(const AccessConflict& conflict, const MemoryAccess& access,
+                        std::uint32_t thread, const Module& module) {
+  const bool is_last = conflict.mark.thread() == thread;
   const bool is_known =
-      is_last || (clash.mark.by() != Mark::By::thread && clash.mark.other_thread() == thread);
-  const std::uint32_t pc = clash.pc[is_last ? 0 : 1];
+      is_last || (conflict.mark.by() != Mark::By::thread && conflict.mark.other_thread() == thread);
+  const std::uint32_t pc = conflict.pc[is_last ? 0 : 1];
   if (pc == 0 || !is_known) return nullptr;
   const auto own = reinterpret_cast<std::uintptr_t>(access.pc);
   const std::uintptr_t half = std::uintptr_t{1} << 32;
@@ -53,13 +53,13 @@ const void* other_place(const Clash& clash, const MemoryAccess& access, std::uin
   return module.contains(place) ? place : nullptr;
 }
 
-const char* verb_of(const Clash& clash) {
-  switch (clash.with) {
-    case Clash::With::read:
+const char* verb_of(const AccessConflict& conflict) {
+  switch (conflict.with) {
+    case AccessConflict::With::read:
       return "a read";
-    case Clash::With::write:
+    case AccessConflict::With::write:
       return "a write";
-    case Clash::With::atomic:
+    case AccessConflict::With::atomic:
       break;
   }
   return "an atomic access";
@@ -170,9 +170,10 @@ const Range& MemoryCheck::range_of(const MemoryAccess& access) const {
   return *found;
 }
 
-void MemoryCheck::report_race(const MemoryAccess& access, const Clash& clash, Fault& fault) const {
+void MemoryCheck::report_race(const MemoryAccess& access, const AccessConflict& conflict,
+                              Fault& fault) const {
   const Range& range = range_of(access);
-  const Mark& mark = clash.mark;
+  const Mark& mark = conflict.mark;
   std::uint32_t segment = mark.segment();
   std::uint32_t thread = other_thread(mark, access.thread->index);
   if (mark.by() == Mark::By::threadgroups && device_clock_.is_own(segment)) {
@@ -194,18 +195,18 @@ void MemoryCheck::report_race(const MemoryAccess& access, const Clash& clash, Fa
                 " bytes of `%s` at byte %td by %s after %s by "
                 "%s; %s",
                 access.atomic() ? "atomic " : "", access.verb(), access.bytes, range.name.c_str(),
-                clash.at - range.begin,
-                cpu::name_of(access.thread->position, group_->position).data(), verb_of(clash),
+                conflict.at - range.begin,
+                cpu::name_of(access.thread->position, group_->position).data(), verb_of(conflict),
                 other.c_str(), missing);
   fault.names_thread = true;
   // In another dispatch it may be other code.
   if (is_certain && device_clock_.is_of_this_launch(segment))
-    fault.born = other_place(clash, access, thread, launch_->module_of(access.pc));
+    fault.born = other_place(conflict, access, thread, launch_->module_of(access.pc));
 }
 
-void MemoryCheck::report_arena_race(const MemoryAccess& access, const Clash& clash,
+void MemoryCheck::report_arena_race(const MemoryAccess& access, const AccessConflict& conflict,
                                     Fault& fault) const {
-  const std::uint32_t other = other_thread(clash.mark, access.thread->index);
+  const std::uint32_t other = other_thread(conflict.mark, access.thread->index);
   const mb::Dim3 thread = position_in(group_->size, other);
   fault.rule = Rule::race;
   std::snprintf(
@@ -213,11 +214,11 @@ void MemoryCheck::report_arena_race(const MemoryAccess& access, const Clash& cla
       "race in threadgroup memory: %s%s of %" PRIu64
       " bytes at byte %td by %s after %s by "
       "thread (%u, %u, %u); a barrier with mem_flags::mem_threadgroup is missing in between",
-      access.atomic() ? "atomic " : "", access.verb(), access.bytes, clash.at - arena_,
-      cpu::name_of(access.thread->position, group_->position).data(), verb_of(clash), thread.x,
+      access.atomic() ? "atomic " : "", access.verb(), access.bytes, conflict.at - arena_,
+      cpu::name_of(access.thread->position, group_->position).data(), verb_of(conflict), thread.x,
       thread.y, thread.z);
   fault.names_thread = true;
-  fault.born = other_place(clash, access, other, launch_->module_of(access.pc));
+  fault.born = other_place(conflict, access, other, launch_->module_of(access.pc));
 }
 
 bool MemoryCheck::is_known(const Misaligned& what, Fault& fault) const {

@@ -17,12 +17,12 @@ std::uint32_t Segments::enter(std::uint64_t run) {
   return first_;
 }
 
-void Segments::publish(const std::byte* object, const Known& known) {
+void Segments::publish(const std::byte* object, const KnownReleases& known) {
   const std::lock_guard lock(mutex_);
   objects_[object].join(known);
 }
 
-void Segments::learn(const std::byte* object, Known& known) const {
+void Segments::learn(const std::byte* object, KnownReleases& known) const {
   const std::lock_guard lock(mutex_);
   const auto found = objects_.find(object);
   if (found != objects_.end()) known.join(found->second);
@@ -49,7 +49,7 @@ void GroupClock::start_group(std::uint64_t number) {
   fenced_in_.clear();
   acquired_ = {};
   read_.clear();
-  handover_.start();
+  happens_before_.start();
   has_fenced_ = false;
   released_at_ = 0;
   unreleased_.clear();
@@ -75,7 +75,7 @@ void GroupClock::acquire() {
 void GroupClock::barrier(bool is_device) {
   if (is_device) {
     ++epoch_;
-    handover_.start();
+    happens_before_.start();
     has_fenced_ = true;
     acquire();
   } else if (std::ranges::find(fenced_in_, phase_) == fenced_in_.end()) {
@@ -88,18 +88,18 @@ void GroupClock::barrier(bool is_device) {
 void GroupClock::fence(std::uint32_t thread, Fence fence) {
   if (fenced_in_.empty()) fenced_in_.resize(mb::max_threads);
   fenced_in_[thread] = phase_;
-  handover_.fence(thread, fence);
+  happens_before_.fence(thread, fence);
   if (fence.releases) has_fenced_ = true;
   if (fence.acquires) acquire();
 }
 
 void GroupClock::read_atomically(const std::byte* object, std::uint32_t thread, bool is_device) {
   if (is_device) read_.add(object);
-  handover_.read(object, thread);
+  happens_before_.read(object, thread);
 }
 
 void GroupClock::write_atomically(const std::byte* object, std::uint32_t thread, bool is_device) {
-  handover_.write(object, thread);
+  happens_before_.write(object, thread);
   if (!is_device) return;
   if (has_fenced_) {
     has_fenced_ = false;
@@ -111,7 +111,7 @@ void GroupClock::write_atomically(const std::byte* object, std::uint32_t thread,
     next_segment();
   }
   if (released_at_ == 0) return;
-  Known known = acquired_;
+  KnownReleases known = acquired_;
   known.add(group_, released_at_);
   segments_->publish(object, known);
 }
@@ -123,7 +123,7 @@ bool GroupClock::is_concurrent(std::uint32_t segment) const {
   return other.group == group_ && other.epoch == epoch_;
 }
 
-bool GroupClock::is_handed_over(const Mark& mark, std::uint32_t thread) const {
+bool GroupClock::is_ordered_by_atomics(const Mark& mark, std::uint32_t thread) const {
   if (fenced_in_.empty()) return false;
   const std::uint32_t phase = segments_->at(mark.segment()).phase;
   return fenced_in_[mark.thread()] >= phase && fenced_in_[thread] > phase;
@@ -134,13 +134,13 @@ bool GroupClock::is_over(const Mark& mark, std::uint32_t thread) const {
   // The mark does not record the other threadgroups, so assume that they released.
   if (mark.by() == Mark::By::threadgroups && !acquired_.is_empty()) return true;
   if (mark.segment() == segment_) {
-    return mark.by() != Mark::By::threadgroups && handover_.is_over(mark, thread);
+    return mark.by() != Mark::By::threadgroups && happens_before_.is_over(mark, thread);
   }
   const Segment& other = segments_->at(mark.segment());
   if (other.group == group_) {
     return mark.by() != Mark::By::threadgroups &&
-           (other.epoch != epoch_ || is_handed_over(mark, thread) ||
-            handover_.is_over(mark, thread));
+           (other.epoch != epoch_ || is_ordered_by_atomics(mark, thread) ||
+            happens_before_.is_over(mark, thread));
   }
   const std::uint32_t released = other.released.load(std::memory_order_acquire);
   return released != 0 && acquired_.holds(other.group, released);

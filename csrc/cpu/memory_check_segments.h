@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "cpu/memory_check_handover.h"
+#include "cpu/memory_check_happens_before.h"
 #include "cpu/memory_check_mark.h"
 #include "cpu/memory_check_reserved.h"
 
@@ -42,8 +42,8 @@ class Segments {
 
   // Record a release: an acquire through the same atomic object then knows `known`, which includes
   // what the releasing threads had acquired.
-  void publish(const std::byte* object, const Known& known);
-  void learn(const std::byte* object, Known& known) const;
+  void publish(const std::byte* object, const KnownReleases& known);
+  void learn(const std::byte* object, KnownReleases& known) const;
 
  private:
   static constexpr std::uint32_t most = Mark::segments;
@@ -52,7 +52,7 @@ class Segments {
   std::atomic<std::uint32_t> next_{1};
   std::atomic<std::uint32_t> time_{1};
   mutable std::mutex mutex_;
-  std::unordered_map<const std::byte*, Known> objects_;
+  std::unordered_map<const std::byte*, KnownReleases> objects_;
   std::uint64_t run_ = 0;
   std::uint32_t first_ = 1;
 };
@@ -95,7 +95,7 @@ class GroupClock {
  private:
   void next_segment();
   void acquire();
-  [[nodiscard]] bool is_handed_over(const Mark& mark, std::uint32_t thread) const;
+  [[nodiscard]] bool is_ordered_by_atomics(const Mark& mark, std::uint32_t thread) const;
 
   Segments* segments_ = nullptr;
   std::uint32_t first_ = 0;  // first segment of this launch
@@ -105,12 +105,12 @@ class GroupClock {
   std::uint32_t segment_ = 0;
   std::uint32_t epoch_ = 0;
   std::uint32_t phase_ = 1;
-  Known acquired_;
+  KnownReleases acquired_;
   AtomicReads read_;
   bool has_fenced_ = false;        // since the last release
   std::uint32_t released_at_ = 0;  // time; 0: never
   std::vector<std::uint32_t> unreleased_;
-  Handover handover_;  // within the group
+  HappensBefore happens_before_;  // within the group
   // By thread: phase of its last fence; 0: none. Empty until the first fence.
   std::vector<std::uint32_t> fenced_in_;
 };

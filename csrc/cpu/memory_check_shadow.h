@@ -25,10 +25,10 @@ class Shadow {
 
   [[nodiscard]] Segments& segments() { return segments_; }
 
-  // Begin a run of the program; `turn` distinguishes the launches within a run.
+  // Begin a run of the program; `launch` distinguishes the launches within a run.
   void begin_run() { runs_.fetch_add(1, std::memory_order_relaxed); }
-  [[nodiscard]] std::uint64_t run_of(std::uint32_t turn) const {
-    return runs_.load(std::memory_order_relaxed) << 32 | turn;
+  [[nodiscard]] std::uint64_t run_of(std::uint32_t launch) const {
+    return runs_.load(std::memory_order_relaxed) << 32 | launch;
   }
 
  private:

@@ -5,7 +5,7 @@
 #include <atomic>
 
 #include "core/errors.h"
-#include "core/other_headers.h"
+#include "core/header_mismatch.h"
 
 namespace metalbench::cpu {
 namespace {
@@ -40,7 +40,7 @@ Module::Module(const std::string& path, const std::string& entry) : path_(path) 
   if (info_->abi != mb::abi_version) {
     const std::uint32_t found = info_->abi;
     dlclose(handle_);
-    throw other_headers("cpu device", found);
+    throw header_mismatch("cpu device", found);
   }
 }
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/errors.h"
+#include "cpu/fault_findings.h"
 #include "cpu/findings.h"
-#include "cpu/found.h"
 #include "cpu/launch.h"
 #include "cpu/library.h"
 
@@ -23,7 +23,7 @@ class CpuProgram final : public Program {
         shadow_(Launch::watch(launches_)),
         context_(std::move(context)) {}
 
-  [[nodiscard]] std::unique_ptr<Running> start(const RunOptions& options) override {
+  [[nodiscard]] std::unique_ptr<RunningWindow> start(const RunOptions& options) override {
     const Outcome outcome = ran(options);
     if (outcome.fault && outcome.fault.kind != Fault::Kind::stopped) {
       throw KernelFault(describe(outcome));
@@ -32,7 +32,7 @@ class CpuProgram final : public Program {
     for (const auto& launch : launches_) {
       if (launch->counter) launch->counter->publish();
     }
-    return std::make_unique<Finished>(
+    return std::make_unique<FinishedWindow>(
         Timing{.device_ns = outcome.elapsed_ns, .wall_ns = outcome.elapsed_ns});
   }
 
@@ -49,14 +49,14 @@ class CpuProgram final : public Program {
     collect(nullptr);
     std::vector<Finding> found;
     for (const Findings::Entry& entry : findings.entries()) {
-      found.push_back(finding_of(entry, *launches_[entry.launch]));
+      found.push_back(make_finding(entry, *launches_[entry.launch]));
     }
     for (const Findings::Rest& rest : findings.rests()) {
-      found.push_back(finding_of(rest, *launches_[rest.launch]));
+      found.push_back(make_finding(rest, *launches_[rest.launch]));
     }
     if (outcome.timed_out) {
       const Findings::Entry last{outcome.fault, outcome.launch, 1};
-      found.push_back(finding_of(last, *launches_[outcome.launch]));
+      found.push_back(make_finding(last, *launches_[outcome.launch]));
       found.back().rule = rule_name(Rule::time_limit);
       found.back().message = over_time(outcome, options);
     }
@@ -109,7 +109,7 @@ class CpuProgram final : public Program {
              "write to a buffer that the kernel takes as `const` or `constant`; it must not "
              "change, even if the old value is restored";
     }
-    return text + words_of(fault) + declared(launch, fault);
+    return text + describe_fault(fault) + declared(launch, fault);
   }
 
   // A buffer's memory is always readable, so a fault there is a write to a protected page.
@@ -121,7 +121,7 @@ class CpuProgram final : public Program {
 
   [[nodiscard]] std::optional<SourceLine> line_of(const Launch& launch, const Fault& fault) const {
     const Module& module = launch.module_of(fault.pc);
-    const auto offset = offset_of(fault, module);
+    const auto offset = find_offset(fault, module);
     if (!offset) return std::nullopt;
     return context_.front_end->symbolize(module.path(), *offset);
   }
@@ -129,10 +129,10 @@ class CpuProgram final : public Program {
   // Without line information, the last request to the front end must be the place of the fault.
   [[nodiscard]] std::string declared(const Launch& launch, const Fault& fault) const {
     const Module& module = launch.module_of(fault.pc);
-    const auto offset = declared_offset_of(fault, module);
+    const auto offset = find_declaration_offset(fault, module);
     if (!offset || !line_of(launch, fault)) return "";
-    return declared_at(rule_name(rule_of(fault)),
-                       context_.front_end->symbolize(module.path(), *offset));
+    return describe_declaration(rule_name(rule_of(fault)),
+                                context_.front_end->symbolize(module.path(), *offset));
   }
 
   std::vector<std::unique_ptr<Launch>> launches_;

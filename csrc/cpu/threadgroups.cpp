@@ -15,15 +15,15 @@ namespace {
 constexpr std::size_t most_residents = 16;
 
 // A permutation of `groups` numbers: the first and the last, then numbers far from each other.
-class Scattered {
+class ScatteredOrder {
  public:
-  explicit Scattered(std::uint64_t groups)
+  explicit ScatteredOrder(std::uint64_t groups)
       : last_(groups - 1), inner_(groups - 2), step_(inner_ * 618 / 1000) {
     while (std::gcd(step_, inner_) != 1) ++step_;
   }
-  [[nodiscard]] std::uint64_t operator[](std::uint64_t turn) const {
-    if (turn < 2) return turn * last_;
-    return 1 + (turn - 2) * step_ % inner_;
+  [[nodiscard]] std::uint64_t operator[](std::uint64_t index) const {
+    if (index < 2) return index * last_;
+    return 1 + (index - 2) * step_ % inner_;
   }
 
  private:
@@ -35,8 +35,8 @@ class Scattered {
 Threadgroups::Threadgroups(Residents& residents, Pool::Job& job, std::size_t launch)
     : residents_(residents), job_(job), launch_(*job.launches[launch]) {
   // The same for all workers: none begins the next launch before all have ended this one.
-  const std::uint32_t turn = job_.turns.load(std::memory_order_relaxed);
-  run_ = launch_.shadow == nullptr ? turn : launch_.shadow->run_of(turn);
+  const std::uint32_t round = job_.rounds.load(std::memory_order_relaxed);
+  run_ = launch_.shadow == nullptr ? round : launch_.shadow->run_of(round);
   for (const auto& runner : residents_) runner->begin(run_);
 }
 
@@ -52,11 +52,11 @@ bool Threadgroups::run() {
 }
 
 bool Threadgroups::run_scattered() {
-  const Scattered order(launch_.groups);
+  const ScatteredOrder order(launch_.groups);
   while (!job_.aborted.load(std::memory_order_relaxed)) {
-    const std::uint64_t turn = job_.cursor.fetch_add(1, std::memory_order_relaxed);
-    if (turn >= launch_.groups) return resume_until(0);
-    if (!run_chunk(order[turn], 1)) return false;
+    const std::uint64_t index = job_.cursor.fetch_add(1, std::memory_order_relaxed);
+    if (index >= launch_.groups) return resume_until(0);
+    if (!run_chunk(order[index], 1)) return false;
   }
   return true;
 }

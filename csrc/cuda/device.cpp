@@ -110,7 +110,7 @@ class CudaDevice final : public Device {
   std::shared_ptr<ArtifactCache> cache_;
   std::shared_ptr<const Gpu> gpu_;
   std::unique_ptr<Nvml> nvml_;
-  Wraps wraps_;
+  WrappedMemory wraps_;
   Modules empty_;
   DeviceInfo info_;
 };

@@ -8,7 +8,7 @@ namespace {
 constexpr const char* library_name = "libcuda.so.1";
 constexpr const char* instead = "; use the `cpu` device";
 
-Found look() {
+DriverLookup look() {
   // Never closed: the driver's own threads run in it.
   void* library = dlopen(library_name, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
@@ -52,8 +52,8 @@ std::string Driver::text(Result result) const {
   return described == nullptr ? name : std::string(name) + ": " + described;
 }
 
-const Found& find_driver() {
-  static const Found found = look();
+const DriverLookup& find_driver() {
+  static const DriverLookup found = look();
   return found;
 }
 

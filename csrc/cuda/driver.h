@@ -99,12 +99,12 @@ struct Driver {
   [[nodiscard]] std::string text(Result result) const;
 };
 
-struct Found {
+struct DriverLookup {
   std::shared_ptr<const Driver> driver;  // null without a driver or a GPU
   std::string why_absent;
 };
 
 // Load the driver once per process.
-[[nodiscard]] const Found& find_driver();
+[[nodiscard]] const DriverLookup& find_driver();
 
 }  // namespace metalbench::cuda

@@ -18,7 +18,7 @@ bool is_fault(Result result) {
 }
 
 Gpu::Gpu() {
-  const Found& found = find_driver();
+  const DriverLookup& found = find_driver();
   if (found.driver == nullptr) throw Unsupported("cuda: " + found.why_absent);
   driver_ = found.driver;
   check(driver_->cuDeviceGet(&number_, 0), "find the GPU");

@@ -112,10 +112,9 @@ void set_geometry(const Dispatch& dispatch, Launch& launch) {
       grid.y <= most_groups && grid.z <= most_groups && block.z <= most_threads_deep;
   if (is_allowed && grid.x <= most_in_row) return;
   if (grid.count() > most_in_row) {
-    throw DispatchError(
-        "[" + dispatch.pipeline->info().name +
-        "] grid: expected at most 2^31 - 1 threadgroups on an NVIDIA GPU, got " +
-        to_string(grid));
+    throw DispatchError("[" + dispatch.pipeline->info().name +
+                        "] grid: expected at most 2^31 - 1 threadgroups on an NVIDIA GPU, got " +
+                        to_string(grid));
   }
   launch.parameter.is_flat = 1;
   launch.grid = {static_cast<std::uint32_t>(grid.count()), 1, 1};
@@ -137,7 +136,7 @@ Address Table::put(std::span<const std::byte> bytes) {
   return address;
 }
 
-void Launch::hand_over(const Gpu& gpu) const {
+void Launch::submit(const Gpu& gpu) const {
   if (grid.count() == 0) return;
   mb::gpu::Launch copy = parameter;
   void* parameters[] = {&copy};

@@ -34,7 +34,7 @@ struct Launch {
   std::uint32_t shared_bytes = 0;
 
   // Add the launch to the end of the stream; no effect for an empty grid.
-  void hand_over(const Gpu& gpu) const;
+  void submit(const Gpu& gpu) const;
 };
 
 // Throws DispatchError for arguments of another device or beyond the GPU's limits. `storages`

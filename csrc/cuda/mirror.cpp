@@ -9,9 +9,9 @@
 namespace metalbench::cuda {
 namespace {
 
-class Own final : public Mirror {
+class OwnedMirror final : public Mirror {
  public:
-  Own(std::shared_ptr<const Gpu> gpu, std::size_t size) : Mirror(std::move(gpu), size) {
+  OwnedMirror(std::shared_ptr<const Gpu> gpu, std::size_t size) : Mirror(std::move(gpu), size) {
     const std::size_t bytes = std::max<std::size_t>(size, 1);
     // Page-locked, so that the GPU copies it by DMA at the speed of its bus.
     this->gpu().check(this->gpu().driver().cuMemHostAlloc(&memory_, bytes, 0),
@@ -19,7 +19,7 @@ class Own final : public Mirror {
     std::memset(memory_, 0, bytes);
     set_host({static_cast<std::byte*>(memory_), size});
   }
-  ~Own() override {
+  ~OwnedMirror() override {
     if (gpu().lost().empty()) (void)gpu().driver().cuMemFreeHost(memory_);
   }
 
@@ -27,9 +27,10 @@ class Own final : public Mirror {
   void* memory_ = nullptr;
 };
 
-class Wrapped final : public Mirror {
+class WrappedMirror final : public Mirror {
  public:
-  Wrapped(std::shared_ptr<const Gpu> gpu, std::span<std::byte> memory, std::shared_ptr<void> owner)
+  WrappedMirror(std::shared_ptr<const Gpu> gpu, std::span<std::byte> memory,
+                std::shared_ptr<void> owner)
       : Mirror(std::move(gpu), memory.size()), owner_(std::move(owner)) {
     set_host(memory);
   }
@@ -39,9 +40,9 @@ class Wrapped final : public Mirror {
 };
 
 // A part of memory that was wrapped as a whole.
-class Part final : public Storage {
+class MirrorPart final : public Storage {
  public:
-  Part(std::shared_ptr<Mirror> whole, std::span<std::byte> memory)
+  MirrorPart(std::shared_ptr<Mirror> whole, std::span<std::byte> memory)
       : whole_(std::move(whole)), memory_(memory) {}
   [[nodiscard]] std::span<std::byte> bytes() override { return memory_; }
   [[nodiscard]] std::uint64_t address() override {
@@ -70,8 +71,8 @@ Mirror::~Mirror() {
 
 void Mirror::enter() {
   const std::lock_guard lock(mutex_);
-  if (stays_ == 0) copy_in();
-  ++stays_;
+  if (entries_ == 0) copy_in();
+  ++entries_;
 }
 
 // Unwritten bytes are not copied, so that compute-sanitizer detects reads of them.
@@ -93,16 +94,17 @@ void Mirror::copy_in() {
 
 void Mirror::leave(bool wanted) {
   const std::lock_guard lock(mutex_);
-  if (--stays_ != 0 || !wanted || host_.empty()) return;
+  if (--entries_ != 0 || !wanted || host_.empty()) return;
   gpu_->copy_out(host_.data(), device_, host_.size());
 }
 
 std::shared_ptr<Mirror> make_mirror(std::shared_ptr<const Gpu> gpu, std::size_t size) {
-  return std::make_shared<Own>(std::move(gpu), size);
+  return std::make_shared<OwnedMirror>(std::move(gpu), size);
 }
 
-std::shared_ptr<Storage> Wraps::wrap(const std::shared_ptr<const Gpu>& gpu,
-                                     std::span<std::byte> memory, std::shared_ptr<void> owner) {
+std::shared_ptr<Storage> WrappedMemory::wrap(const std::shared_ptr<const Gpu>& gpu,
+                                             std::span<std::byte> memory,
+                                             std::shared_ptr<void> owner) {
   const std::lock_guard lock(mutex_);
   std::erase_if(known_, [](const auto& each) { return each.expired(); });
   for (const auto& each : known_) {
@@ -115,15 +117,15 @@ std::shared_ptr<Storage> Wraps::wrap(const std::shared_ptr<const Gpu>& gpu,
     if (!overlaps) continue;
     const bool inside = !before(memory.data(), whole.data()) &&
                         !before(whole.data() + whole.size(), memory.data() + memory.size());
-    return inside ? std::make_shared<Part>(mirror, memory) : nullptr;
+    return inside ? std::make_shared<MirrorPart>(mirror, memory) : nullptr;
   }
-  auto mirror = std::make_shared<Wrapped>(gpu, memory, std::move(owner));
+  auto mirror = std::make_shared<WrappedMirror>(gpu, memory, std::move(owner));
   known_.push_back(mirror);
   return mirror;
 }
 
 std::shared_ptr<Mirror> mirror_of(const std::shared_ptr<Storage>& storage) {
-  if (const auto part = std::dynamic_pointer_cast<Part>(storage)) return part->whole();
+  if (const auto part = std::dynamic_pointer_cast<MirrorPart>(storage)) return part->whole();
   return std::dynamic_pointer_cast<Mirror>(storage);
 }
 

@@ -39,14 +39,14 @@ class Mirror : public Storage {
   Address device_ = 0;
   std::span<std::byte> host_;
   std::mutex mutex_;
-  int stays_ = 0;
+  int entries_ = 0;
 };
 
 // Allocate zeroed memory.
 [[nodiscard]] std::shared_ptr<Mirror> make_mirror(std::shared_ptr<const Gpu> gpu, std::size_t size);
 
 // Use of the caller's memory as the host's copy: equal memory shares one copy on the device.
-class Wraps {
+class WrappedMemory {
  public:
   // Return null for memory that overlaps wrapped memory without being part of it.
   [[nodiscard]] std::shared_ptr<Storage> wrap(const std::shared_ptr<const Gpu>& gpu,

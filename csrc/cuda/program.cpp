@@ -29,7 +29,7 @@ class CudaProgram final : public Program {
     script_ = std::make_shared<Script>(gpu_, std::move(launches), std::move(names));
   }
 
-  [[nodiscard]] std::unique_ptr<Running> start(const RunOptions& options) override {
+  [[nodiscard]] std::unique_ptr<RunningWindow> start(const RunOptions& options) override {
     gpu_->use();
     return start_window(script_, options);
   }

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "core/errors.h"
-#include "core/other_headers.h"
+#include "core/header_mismatch.h"
 
 namespace metalbench::cuda {
 namespace {
@@ -89,7 +89,7 @@ mb::Info info_of(const std::string& ptx) {
   }
   mb::Info info{};
   std::memcpy(&info, bytes.data(), sizeof info);
-  if (info.abi != mb::abi_version) throw other_headers("cuda", info.abi);
+  if (info.abi != mb::abi_version) throw header_mismatch("cuda", info.abi);
   info.threadgroup_bytes = threadgroup_bytes(ptx);
   return info;
 }
@@ -103,10 +103,10 @@ std::string for_threads(const std::string& ptx, std::uint32_t threads, std::uint
          ptx.substr(end + 1);
 }
 
-std::uint32_t blocks_with_less(const Needs& needs, std::uint32_t threads,
+std::uint32_t blocks_with_less(const ModuleResources& resources, std::uint32_t threads,
                                std::uint32_t threadgroup_bytes) {
   const std::uint32_t lanes = (threads + warp - 1) / warp * warp;
-  const std::uint32_t own = (needs.registers + by_eights - 1) / by_eights * by_eights;
+  const std::uint32_t own = (resources.registers + by_eights - 1) / by_eights * by_eights;
   if (own == 0 || lanes == 0) return 0;
   const std::uint32_t blocks = all_registers / (own * lanes) + 1;
   const std::uint32_t fewer = all_registers / (blocks * lanes) / by_eights * by_eights;
@@ -131,7 +131,7 @@ Module::Module(std::shared_ptr<const Gpu> gpu, const std::string& image) : gpu_(
   gpu_->check(found, "find the kernel in the compiled module");
 }
 
-Needs Module::needs() const {
+ModuleResources Module::resources() const {
   int registers = 0, bytes = 0;
   gpu_->check(gpu_->driver().cuFuncGetAttribute(&registers, num_regs, function_),
               "query the kernel's registers");
@@ -180,12 +180,12 @@ std::shared_ptr<const Module> Modules::load(std::uint32_t threads) const {
 
 std::shared_ptr<const Module> Modules::made(std::uint32_t threads, std::string& image) const {
   auto module = std::make_shared<const Module>(gpu_, image);
-  const Needs needs = module->needs();
-  const std::uint32_t blocks = blocks_with_less(needs, threads, threadgroup_bytes(ptx_));
+  const ModuleResources resources = module->resources();
+  const std::uint32_t blocks = blocks_with_less(resources, threads, threadgroup_bytes(ptx_));
   if (blocks == 0) return module;
   std::string closer = compile(for_threads(ptx_, threads, blocks));
   auto other = std::make_shared<const Module>(gpu_, closer);
-  if (other->needs().local_bytes > needs.local_bytes + most_spilled) return module;
+  if (other->resources().local_bytes > resources.local_bytes + most_spilled) return module;
   image = std::move(closer);
   return other;
 }

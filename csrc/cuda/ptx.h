@@ -23,13 +23,14 @@ namespace metalbench::cuda {
                                       std::uint32_t blocks = 0);
 
 // Resources per thread of a compiled kernel.
-struct Needs {
+struct ModuleResources {
   std::uint32_t registers, local_bytes;
 };
 
 // Return the number of blocks per multiprocessor with a few registers less per thread, if that is
 // one more block; else 0.
-[[nodiscard]] std::uint32_t blocks_with_less(const Needs& needs, std::uint32_t threads,
+[[nodiscard]] std::uint32_t blocks_with_less(const ModuleResources& resources,
+                                             std::uint32_t threads,
                                              std::uint32_t threadgroup_bytes);
 
 // Return the PTX of an empty kernel for all grids.
@@ -44,7 +45,7 @@ class Module {
   Module& operator=(const Module&) = delete;
 
   [[nodiscard]] FunctionHandle function() const { return function_; }
-  [[nodiscard]] Needs needs() const;
+  [[nodiscard]] ModuleResources resources() const;
 
  private:
   std::shared_ptr<const Gpu> gpu_;

@@ -38,16 +38,16 @@ class LentEvents {
   Events events_;
 };
 
-class Window final : public Running {
+class Window final : public RunningWindow {
  public:
   Window(std::shared_ptr<Script> script, const RunOptions& options)
       : script_(std::move(script)), options_(options), gpu_(script_->gpu()), events_(*script_) {
     script_->make_ready(options.passes);
     start_ = Clock::now();
     record(events_->begin);
-    script_->hand_over(options.passes);
+    script_->submit(options.passes);
     record(events_->end);
-    handed_ = Clock::now();
+    submitted_ = Clock::now();
   }
 
   ~Window() override {
@@ -69,7 +69,7 @@ class Window final : public Running {
                "read the time of a window");
     return Timing{.device_ns = ms * ns_per_ms,
                   .wall_ns = ns_between(start_, end),
-                  .encode_ns = ns_between(start_, handed_)};
+                  .encode_ns = ns_between(start_, submitted_)};
   }
 
  private:
@@ -91,7 +91,7 @@ class Window final : public Running {
 
   void pause() {
     const Clock::time_point now = Clock::now();
-    const Clock::time_point begun = std::max(handed_, gpu_.last_end());
+    const Clock::time_point begun = std::max(submitted_, gpu_.last_end());
     if (now - begun > options_.time_limit) time_is_up();
     if (now - begun < busy_wait) return;
     if (options_.interrupted && options_.interrupted()) throw Interrupted();
@@ -113,7 +113,7 @@ class Window final : public Running {
   RunOptions options_;
   const Gpu& gpu_;
   LentEvents events_;
-  Clock::time_point start_, handed_;
+  Clock::time_point start_, submitted_;
   bool landed_ = false;
 };
 
@@ -164,7 +164,7 @@ void Script::make_ready(std::uint32_t passes) {
   if (passes % most != 0) (void)graph_of(passes % most);
 }
 
-void Script::hand_over(std::uint32_t passes) {
+void Script::submit(std::uint32_t passes) {
   const std::uint32_t most = passes_per_graph();
   for (std::uint32_t left = passes; left != 0;) {
     const std::uint32_t now = std::min(left, most);
@@ -182,7 +182,7 @@ GraphExec Script::graph_of(std::uint32_t passes) {
   Graph captured = nullptr;
   try {
     for (std::uint32_t i = 0; i < passes; ++i) {
-      for (const Launch& launch : launches_) launch.hand_over(*gpu_);
+      for (const Launch& launch : launches_) launch.submit(*gpu_);
     }
   } catch (...) {
     (void)driver.cuStreamEndCapture(gpu_->stream(), &captured);
@@ -196,7 +196,8 @@ GraphExec Script::graph_of(std::uint32_t passes) {
   return graph;
 }
 
-std::unique_ptr<Running> start_window(std::shared_ptr<Script> script, const RunOptions& options) {
+std::unique_ptr<RunningWindow> start_window(std::shared_ptr<Script> script,
+                                            const RunOptions& options) {
   return std::make_unique<Window>(std::move(script), options);
 }
 

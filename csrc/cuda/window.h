@@ -27,7 +27,7 @@ class Script {
   Script& operator=(const Script&) = delete;
 
   // Add this number of passes to the end of the stream.
-  void hand_over(std::uint32_t passes);
+  void submit(std::uint32_t passes);
   // Create the graphs for this number of passes before the timing begins.
   void make_ready(std::uint32_t passes);
   // Take two events for a window, and return them when it has ended. Successive windows reuse them,
@@ -50,7 +50,7 @@ class Script {
 };
 
 // Submit a window.
-[[nodiscard]] std::unique_ptr<Running> start_window(std::shared_ptr<Script> script,
-                                                    const RunOptions& options);
+[[nodiscard]] std::unique_ptr<RunningWindow> start_window(std::shared_ptr<Script> script,
+                                                          const RunOptions& options);
 
 }  // namespace metalbench::cuda

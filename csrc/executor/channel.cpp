@@ -51,21 +51,21 @@ Channel::Channel(int socket) : socket_(socket) {
 
 Channel::~Channel() { close(socket_); }
 
-void Channel::wait_for(short event, const Patience& patience) const {
+void Channel::wait_for(short event, const WaitLimits& limits) const {
   while (true) {
     auto slice = std::chrono::nanoseconds(between_polls);
-    const bool asks = patience.deadline || patience.interrupted;
+    const bool asks = limits.deadline || limits.interrupted;
     pollfd watched{socket_, event, 0};
     const int milliseconds =
         asks ? static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(slice).count()) : -1;
     // The following read or write reports errors and hang-ups.
     if (poll(&watched, 1, milliseconds) > 0) return;
-    if (patience.interrupted && patience.interrupted()) throw Interrupted();
-    if (patience.deadline && steady_clock::now() > *patience.deadline) throw Late();
+    if (limits.interrupted && limits.interrupted()) throw Interrupted();
+    if (limits.deadline && steady_clock::now() > *limits.deadline) throw ChannelTimeout();
   }
 }
 
-void Channel::send(const Message& message, const Patience& patience,
+void Channel::send(const Message& message, const WaitLimits& limits,
                    std::optional<int> descriptor) {
   auto size = std::uint64_t{message.size()};
   Message framed(sizeof size);
@@ -89,8 +89,8 @@ void Channel::send(const Message& message, const Patience& patience,
     }
     const ssize_t sent = sendmsg(socket_, &header, quietly);
     if (sent < 0) {
-      if (!would_block()) throw Gone();
-      wait_for(POLLOUT, patience);
+      if (!would_block()) throw ChannelClosed();
+      wait_for(POLLOUT, limits);
       continue;
     }
     descriptor.reset();
@@ -98,10 +98,10 @@ void Channel::send(const Message& message, const Patience& patience,
   }
 }
 
-void Channel::read(std::span<std::byte> bytes, const Patience& patience,
+void Channel::read(std::span<std::byte> bytes, const WaitLimits& limits,
                    std::optional<int>* descriptor) {
   while (!bytes.empty()) {
-    wait_for(POLLIN, patience);
+    wait_for(POLLIN, limits);
     iovec piece{bytes.data(), bytes.size()};
     Control control{};
     msghdr header{};
@@ -113,7 +113,7 @@ void Channel::read(std::span<std::byte> bytes, const Patience& patience,
     }
     const ssize_t got = recvmsg(socket_, &header, MSG_DONTWAIT);
     if (got < 0 && would_block()) continue;
-    if (got <= 0) throw Gone();
+    if (got <= 0) throw ChannelClosed();
     if (descriptor != nullptr) {
       if (const auto found = descriptor_of(header)) *descriptor = found;
     }
@@ -121,18 +121,18 @@ void Channel::read(std::span<std::byte> bytes, const Patience& patience,
   }
 }
 
-Channel::Received Channel::receive(std::size_t most_bytes, const Patience& patience,
+Channel::Received Channel::receive(std::size_t most_bytes, const WaitLimits& limits,
                                    bool with_descriptor) {
   Received received;
   std::uint64_t size = 0;
-  read(std::as_writable_bytes(std::span(&size, 1)), patience,
+  read(std::as_writable_bytes(std::span(&size, 1)), limits,
        with_descriptor ? &received.descriptor : nullptr);
   if (size > most_bytes) {
-    throw Garbled("expected " + std::to_string(most_bytes) + " bytes at most, " +
-                  std::to_string(size) + " were announced");
+    throw MalformedMessage("expected " + std::to_string(most_bytes) + " bytes at most, " +
+                           std::to_string(size) + " were announced");
   }
   received.message.resize(size);
-  read(received.message, patience, nullptr);
+  read(received.message, limits, nullptr);
   return received;
 }
 

@@ -12,25 +12,26 @@
 namespace metalbench::executor {
 
 // The process at the other end has ended.
-class Gone : public std::runtime_error {
+class ChannelClosed : public std::runtime_error {
  public:
-  Gone() : std::runtime_error("the other end of the channel is gone") {}
+  ChannelClosed() : std::runtime_error("the other end of the channel is gone") {}
 };
 
 // The other end did not read or send a message in time.
-class Late : public std::runtime_error {
+class ChannelTimeout : public std::runtime_error {
  public:
-  Late() : std::runtime_error("the other end of the channel is silent") {}
+  ChannelTimeout() : std::runtime_error("the other end of the channel is silent") {}
 };
 
 // Time limit for the other end; unlimited without a deadline.
-struct Patience {
+struct WaitLimits {
   std::optional<std::chrono::steady_clock::time_point> deadline;
   InterruptPoll interrupted;  // may be empty
 };
 
 // Return a deadline at this time from now.
-[[nodiscard]] inline Patience until(std::chrono::nanoseconds time, InterruptPoll interrupted = {}) {
+[[nodiscard]] inline WaitLimits until(std::chrono::nanoseconds time,
+                                      InterruptPoll interrupted = {}) {
   return {std::chrono::steady_clock::now() + time, std::move(interrupted)};
 }
 
@@ -42,22 +43,22 @@ class Channel {
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
-  // Throws Gone, Late, and Interrupted if the user requests it.
-  void send(const Message& message, const Patience& patience = {},
+  // Throws ChannelClosed, ChannelTimeout, and Interrupted if the user requests it.
+  void send(const Message& message, const WaitLimits& limits = {},
             std::optional<int> descriptor = {});
 
   struct Received {
     Message message;
     std::optional<int> descriptor;  // owned by the receiver
   };
-  // Throws the errors of send, and Garbled for more than `most_bytes`. Descriptors are received
-  // only on request.
-  [[nodiscard]] Received receive(std::size_t most_bytes, const Patience& patience = {},
+  // Throws the errors of send, and MalformedMessage for more than `most_bytes`. Descriptors are
+  // received only on request.
+  [[nodiscard]] Received receive(std::size_t most_bytes, const WaitLimits& limits = {},
                                  bool with_descriptor = false);
 
  private:
-  void wait_for(short event, const Patience& patience) const;
-  void read(std::span<std::byte> bytes, const Patience& patience, std::optional<int>* descriptor);
+  void wait_for(short event, const WaitLimits& limits) const;
+  void read(std::span<std::byte> bytes, const WaitLimits& limits, std::optional<int>* descriptor);
 
   int socket_;
 };

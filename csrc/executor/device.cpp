@@ -24,16 +24,16 @@ constexpr std::size_t kept_judges = 4;
 
 class JudgedPipeline final : public Pipeline {
  public:
-  JudgedPipeline(PipelineInfo info, std::shared_ptr<HandedPipeline> handed,
+  JudgedPipeline(PipelineInfo info, std::shared_ptr<PrebuiltPipeline> kernel,
                  std::shared_ptr<Judge> judge)
-      : info_(std::move(info)), handed_(std::move(handed)), judge_(std::move(judge)) {}
+      : info_(std::move(info)), kernel_(std::move(kernel)), judge_(std::move(judge)) {}
   [[nodiscard]] const PipelineInfo& info() const override { return info_; }
-  [[nodiscard]] HandedPipeline* handed() const { return handed_.get(); }
+  [[nodiscard]] PrebuiltPipeline* kernel() const { return kernel_.get(); }
   [[nodiscard]] const std::shared_ptr<Judge>& judge() const { return judge_; }
 
  private:
   PipelineInfo info_;
-  std::shared_ptr<HandedPipeline> handed_;
+  std::shared_ptr<PrebuiltPipeline> kernel_;
   std::shared_ptr<Judge> judge_;
 };
 
@@ -51,16 +51,16 @@ class JudgedLibrary final : public metalbench::Library {
   [[nodiscard]] std::shared_ptr<const Pipeline> pipeline(
       const std::string& function, const FunctionConstants& constants) override {
     cpu::Built built = source_->build(function, constants);
-    auto pipeline = std::make_shared<HandedPipeline>();
+    auto pipeline = std::make_shared<PrebuiltPipeline>();
     pipeline->shapes = built.shapes;
-    Handed& handed = pipeline->handed;
-    handed.function = function;
-    handed.filename = options_.filename;
-    handed.checked = options_.checked;
-    handed.built = built;
-    handed.built.shapes = nullptr;
-    if (built.shapes) handed.widths = built.shapes->widths();
-    std::shared_ptr<HandedPipeline> loaded = judge_->load(pipeline);
+    PrebuiltKernel& kernel = pipeline->kernel;
+    kernel.function = function;
+    kernel.filename = options_.filename;
+    kernel.checked = options_.checked;
+    kernel.built = built;
+    kernel.built.shapes = nullptr;
+    if (built.shapes) kernel.widths = built.shapes->widths();
+    std::shared_ptr<PrebuiltPipeline> loaded = judge_->load(pipeline);
     PipelineInfo info = cpu::info_of(function, options_.filename, built, loaded->info);
     return std::make_shared<JudgedPipeline>(std::move(info), std::move(loaded), judge_);
   }
@@ -76,9 +76,9 @@ class JudgedProgram final : public Program {
   JudgedProgram(std::shared_ptr<Work> work, std::shared_ptr<Judge> judge)
       : work_(std::move(work)), judge_(std::move(judge)) {}
 
-  [[nodiscard]] std::unique_ptr<Running> start(const RunOptions& options) override {
+  [[nodiscard]] std::unique_ptr<RunningWindow> start(const RunOptions& options) override {
     const double taken_ns = judge_->run(work_, options);
-    return std::make_unique<Finished>(Timing{.device_ns = taken_ns, .wall_ns = taken_ns});
+    return std::make_unique<FinishedWindow>(Timing{.device_ns = taken_ns, .wall_ns = taken_ns});
   }
   [[nodiscard]] std::vector<Finding> check(const RunOptions& options) override {
     return judge_->check(work_, options);
@@ -152,7 +152,7 @@ class JudgedDevice final : public Device {
     const std::shared_ptr<Judge>& judge = judged(dispatches.front()).judge();
     for (const Dispatch& dispatch : dispatches) {
       check(dispatch);
-      judged(dispatch).handed()->build(dispatch);
+      judged(dispatch).kernel()->build(dispatch);
       if (judged(dispatch).judge() == judge) continue;
       throw DispatchError("[" + dispatch.pipeline->info().name +
                           "] expected all dispatches of a run from one source; each source runs in "
@@ -204,9 +204,9 @@ class JudgedDevice final : public Device {
 
 }  // namespace
 
-HandedPipeline* handed_of(const Pipeline& pipeline) {
+PrebuiltPipeline* find_prebuilt(const Pipeline& pipeline) {
   const auto* judged = dynamic_cast<const JudgedPipeline*>(&pipeline);
-  return judged == nullptr ? nullptr : judged->handed();
+  return judged == nullptr ? nullptr : judged->kernel();
 }
 
 std::shared_ptr<Device> make_device(std::shared_ptr<cpu::FrontEnd> front_end,

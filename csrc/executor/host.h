@@ -16,7 +16,7 @@ class Process {
   // Throw an error about how the process ended; `ready` is whether it had ever answered.
   [[noreturn]] virtual void raise_end(bool ready) = 0;
   // Throw an error about an invalid message from the process.
-  [[noreturn]] virtual void raise_garbled(const char* what) = 0;
+  [[noreturn]] virtual void raise_malformed(const char* what) = 0;
 };
 
 class Host {

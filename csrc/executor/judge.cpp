@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "core/errors.h"
-#include "executor/requests.h"
+#include "executor/dispatch_messages.h"
 
 namespace metalbench::executor {
 namespace {
@@ -39,11 +39,11 @@ std::vector<Key> take_gone(std::map<Key, std::weak_ptr<Value>>& known) {
 
 }  // namespace
 
-std::shared_ptr<HandedPipeline> Judge::load(const std::shared_ptr<HandedPipeline>& pipeline) {
+std::shared_ptr<PrebuiltPipeline> Judge::load(const std::shared_ptr<PrebuiltPipeline>& pipeline) {
   const std::lock_guard lock(mutex_);
   const auto known = std::ranges::find_if(pipelines_, [&](const auto& each) {
-    return each->handed.built.path == pipeline->handed.built.path &&
-           each->handed.function == pipeline->handed.function;
+    return each->kernel.built.path == pipeline->kernel.built.path &&
+           each->kernel.function == pipeline->kernel.function;
   });
   if (known != pipelines_.end()) return *known;
   pipeline->number = pipelines_.size() + 1;
@@ -61,22 +61,23 @@ std::shared_ptr<HandedPipeline> Judge::load(const std::shared_ptr<HandedPipeline
   return pipeline;
 }
 
-void Judge::load_into_process(HandedPipeline& pipeline) {
+void Judge::load_into_process(PrebuiltPipeline& pipeline) {
   Writer request(Request::load);
   request.put(pipeline.number);
-  put(request, pipeline.handed);
+  put(request, pipeline.kernel);
   const Message answer = ask(request, until(for_a_moment));
   Reader told(answer);
   try {
     pipeline.info = info_from(told);
-    if (pipeline.info.arguments < pipeline.handed.needed_arguments()) throw Garbled("arguments");
-  } catch (const Garbled& error) {
-    raise_garbled(error);
+    if (pipeline.info.arguments < pipeline.kernel.needed_arguments())
+      throw MalformedMessage("arguments");
+  } catch (const MalformedMessage& error) {
+    raise_malformed(error);
   }
   loaded_[pipeline.number];
 }
 
-void Judge::load_shapes(const HandedPipeline& pipeline) {
+void Judge::load_shapes(const PrebuiltPipeline& pipeline) {
   std::vector<cpu::Shape>& loaded = loaded_[pipeline.number];
   for (const auto& [shape, path] : pipeline.built_shapes()) {
     if (std::ranges::find(loaded, shape) != loaded.end()) continue;
@@ -95,7 +96,7 @@ void Judge::start_anew() {
   process_ = host_->start();
   channel_ = std::make_unique<Channel>(process_->socket());
   // Before the first answer, no kernel can cause a failure.
-  (void)ask(asked_busy({}), until(for_a_moment));
+  (void)ask(make_busy_request({}), until(for_a_moment));
   ready_ = true;
   for (const auto& pipeline : pipelines_) {
     load_into_process(*pipeline);
@@ -108,7 +109,7 @@ void Judge::end() {
   process_.reset();
   ready_ = sealed_ = false;
   worked_ns_.reset();
-  agreement_ = {};
+  time_audit_ = {};
   loaded_.clear();
   arenas_.clear();
   stored_.clear();
@@ -117,7 +118,7 @@ void Judge::end() {
 
 bool Judge::lacks(const Work& work) const {
   return std::ranges::any_of(work.dispatches, [&](const Dispatch& dispatch) {
-    const HandedPipeline& pipeline = *handed_of(*dispatch.pipeline);
+    const PrebuiltPipeline& pipeline = *find_prebuilt(*dispatch.pipeline);
     if (pipeline.shapes == nullptr) return false;
     const std::vector<cpu::Shape>& loaded = loaded_.at(pipeline.number);
     return std::ranges::any_of(shapes_of(dispatch, *pipeline.shapes), [&](cpu::Shape shape) {
@@ -140,7 +141,7 @@ void Judge::make_ready(const std::shared_ptr<Work>& work) {
 }
 
 void Judge::prepare(const std::shared_ptr<Work>& work) {
-  drop_what_is_gone();
+  drop_released();
   Writer request(Request::prepare);
   request.put(work->number);
   request.put(std::uint32_t{work->null});
@@ -167,7 +168,7 @@ void Judge::map(const std::shared_ptr<Arena>& arena) {
   arenas_[arena->number()] = arena;
 }
 
-void Judge::drop_what_is_gone() {
+void Judge::drop_released() {
   const auto works = take_gone(prepared_);
   const auto storages = take_gone(stored_);
   const auto arenas = take_gone(arenas_);
@@ -189,32 +190,32 @@ double Judge::run(const std::shared_ptr<Work>& work, const RunOptions& options) 
   const std::lock_guard lock(mutex_);
   make_ready(work);
   try {
-    const Window window = timed(asked(Request::run, *work, options), options);
-    const double counted_ns = agreement_.settle(window.reported_ns, window.seen_ns);
-    for (int i = 0; agreement_.wants_handshakes() && i < more_handshakes; ++i) ping();
+    const WindowTimes window = time_window(make_request(Request::run, *work, options), options);
+    const double counted_ns = time_audit_.audit_window(window.reported_ns, window.observed_ns);
+    for (int i = 0; time_audit_.needs_handshakes() && i < more_handshakes; ++i) ping();
     return counted_ns;
   } catch (const ForgedTimes&) {
     end();  // its other results cannot be trusted
     throw;
-  } catch (const Late&) {
-    raise_late(options);
+  } catch (const ChannelTimeout&) {
+    raise_timeout(options);
   }
 }
 
 std::vector<Finding> Judge::check(const std::shared_ptr<Work>& work, const RunOptions& options) {
   const std::lock_guard lock(mutex_);
   make_ready(work);
-  Writer request = asked(Request::check, *work, options);
+  Writer request = make_request(Request::check, *work, options);
   request.put(static_cast<std::uint32_t>(options.inputs.size()));
   for (const std::string& each : options.inputs) request.put_text(each);
   try {
-    return checked(request, options);
-  } catch (const Late&) {
-    raise_late(options);
+    return request_findings(request, options);
+  } catch (const ChannelTimeout&) {
+    raise_timeout(options);
   }
 }
 
-Writer Judge::asked(Request kind, const Work& work, const RunOptions& options) {
+Writer Judge::make_request(Request kind, const Work& work, const RunOptions& options) {
   Writer request(kind);
   request.put(work.number);
   request.put(options.passes);
@@ -222,7 +223,7 @@ Writer Judge::asked(Request kind, const Work& work, const RunOptions& options) {
   return request;
 }
 
-void Judge::raise_late(const RunOptions& options) {
+void Judge::raise_timeout(const RunOptions& options) {
   end();
   char limit[32];
   std::snprintf(limit, sizeof limit, "%g",
@@ -234,7 +235,7 @@ void Judge::raise_late(const RunOptions& options) {
 double Judge::handshake_ns(const std::shared_ptr<Work>& work) {
   const std::lock_guard lock(mutex_);
   make_ready(work);
-  return agreement_.handshake_ns();
+  return time_audit_.handshake_ns();
 }
 
 }  // namespace metalbench::executor

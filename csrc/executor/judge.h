@@ -13,11 +13,11 @@
 #include "core/device.h"
 #include "cpu/front_end.h"
 #include "cpu/library.h"
-#include "executor/agreement.h"
 #include "executor/arena.h"
 #include "executor/channel.h"
 #include "executor/host.h"
 #include "executor/pipelines.h"
+#include "executor/time_audit.h"
 
 namespace metalbench::executor {
 
@@ -29,9 +29,9 @@ struct Work {
 };
 
 // A window: the reported time and the observed time.
-struct Window {
+struct WindowTimes {
   double reported_ns = 0;
-  double seen_ns = 0;
+  double observed_ns = 0;
 };
 
 class Judge {
@@ -43,8 +43,8 @@ class Judge {
 
   // Load a kernel, whose mb_info is then known. Return the kernel of an earlier call if it is
   // already loaded.
-  [[nodiscard]] std::shared_ptr<HandedPipeline> load(
-      const std::shared_ptr<HandedPipeline>& pipeline);
+  [[nodiscard]] std::shared_ptr<PrebuiltPipeline> load(
+      const std::shared_ptr<PrebuiltPipeline>& pipeline);
   // Run the work once for options.passes passes; return the accepted time, in ns.
   [[nodiscard]] double run(const std::shared_ptr<Work>& work, const RunOptions& options);
   // Run a window of checked builds and return all findings.
@@ -55,39 +55,41 @@ class Judge {
 
  private:
   using Clock = std::chrono::steady_clock;
-  using Place = std::pair<std::uint64_t, std::uint64_t>;
+  using StorageKey = std::pair<std::uint64_t, std::uint64_t>;
 
   void start_anew();
   void end();
-  void load_into_process(HandedPipeline& pipeline);
-  void load_shapes(const HandedPipeline& pipeline);
+  void load_into_process(PrebuiltPipeline& pipeline);
+  void load_shapes(const PrebuiltPipeline& pipeline);
   [[nodiscard]] bool lacks(const Work& work) const;
   void make_ready(const std::shared_ptr<Work>& work);
   void prepare(const std::shared_ptr<Work>& work);
   void map(const Buffer& buffer);
   void map(const std::shared_ptr<Arena>& arena);
-  void drop_what_is_gone();
+  void drop_released();
 
-  [[nodiscard]] static Writer asked(Request kind, const Work& work, const RunOptions& options);
-  [[noreturn]] void raise_late(const RunOptions& options);
+  [[nodiscard]] static Writer make_request(Request kind, const Work& work,
+                                           const RunOptions& options);
+  [[noreturn]] void raise_timeout(const RunOptions& options);
   [[nodiscard]] bool is_known(const std::string& path) const;
-  [[nodiscard]] static Writer asked_busy(std::chrono::nanoseconds time);
+  [[nodiscard]] static Writer make_busy_request(std::chrono::nanoseconds time);
   void ping();
-  [[nodiscard]] Window timed(const Writer& request, const RunOptions& options);
-  [[nodiscard]] std::vector<Finding> checked(const Writer& request, const RunOptions& options);
+  [[nodiscard]] WindowTimes time_window(const Writer& request, const RunOptions& options);
+  [[nodiscard]] std::vector<Finding> request_findings(const Writer& request,
+                                                      const RunOptions& options);
   void check_idle();
   void note_idle();
 
   static constexpr std::size_t most_answer_bytes = std::size_t{1} << 20;
-  [[nodiscard]] Message ask(const Writer& request, const Patience& patience,
+  [[nodiscard]] Message ask(const Writer& request, const WaitLimits& limits,
                             std::optional<int> descriptor = {});
-  [[nodiscard]] Message exchange(const Writer& request, const Patience& patience,
+  [[nodiscard]] Message exchange(const Writer& request, const WaitLimits& limits,
                                  std::optional<int> descriptor,
                                  std::size_t most_bytes = most_answer_bytes);
   // Return the content of a successful answer; throw the error of any other.
   [[nodiscard]] Message done(const Message& answer);
   [[noreturn]] void raise(Reader& message, Answer kind);
-  [[noreturn]] void raise_garbled(const Garbled& error);
+  [[noreturn]] void raise_malformed(const MalformedMessage& error);
   [[nodiscard]] std::string placed(const std::string& text, const std::string& path,
                                    std::uint64_t offset) const;
 
@@ -98,15 +100,15 @@ class Judge {
   std::unique_ptr<Channel> channel_;
   bool ready_ = false;  // has answered once
   bool sealed_ = false;
-  Agreement agreement_;
+  TimeAudit time_audit_;
   std::uint32_t idle_checks_ = 0;
   std::optional<double> worked_ns_;  // at the end of the last window
   Clock::time_point idle_since_;
-  std::vector<std::shared_ptr<HandedPipeline>> pipelines_;
+  std::vector<std::shared_ptr<PrebuiltPipeline>> pipelines_;
   // Kernels and shapes that the executor has loaded.
   std::map<std::uint64_t, std::vector<cpu::Shape>> loaded_;
   std::map<std::uint64_t, std::weak_ptr<Arena>> arenas_;
-  std::map<Place, std::weak_ptr<Storage>> stored_;
+  std::map<StorageKey, std::weak_ptr<Storage>> stored_;
   std::map<std::uint64_t, std::weak_ptr<Work>> prepared_;
 };
 

@@ -12,7 +12,7 @@ std::vector<cpu::Shape> shapes_of(const Dispatch& dispatch, const cpu::Shapes& s
   return found;
 }
 
-void HandedPipeline::build(const Dispatch& dispatch) {
+void PrebuiltPipeline::build(const Dispatch& dispatch) {
   if (shapes == nullptr) return;
   for (const cpu::Shape shape : shapes_of(dispatch, *shapes)) {
     if (built_shapes().contains(shape)) continue;

@@ -12,15 +12,15 @@
 #include "core/library.h"
 #include "cpu/front_end.h"
 #include "cpu/library.h"
-#include "executor/handed.h"
+#include "executor/prebuilt_kernel.h"
 
 namespace metalbench::executor {
 
 // A kernel that an executor has loaded or will load on next use.
-class HandedPipeline {
+class PrebuiltPipeline {
  public:
   std::uint64_t number = 0;
-  Handed handed;
+  PrebuiltKernel kernel;
   std::shared_ptr<const cpu::Shapes> shapes;  // null without shapes
   mb::Info info{};                            // valid after the load
 
@@ -41,6 +41,6 @@ class HandedPipeline {
 [[nodiscard]] std::vector<cpu::Shape> shapes_of(const Dispatch& dispatch,
                                                 const cpu::Shapes& shapes);
 // Return the kernel of a pipeline of this device; null for other pipelines.
-[[nodiscard]] HandedPipeline* handed_of(const Pipeline& pipeline);
+[[nodiscard]] PrebuiltPipeline* find_prebuilt(const Pipeline& pipeline);
 
 }  // namespace metalbench::executor

@@ -13,9 +13,9 @@
 #include "cpu/program.h"
 #include "executor/arena.h"
 #include "executor/channel.h"
-#include "executor/found.h"
-#include "executor/handed.h"
-#include "executor/opaque.h"
+#include "executor/finding_messages.h"
+#include "executor/prebuilt_kernel.h"
+#include "executor/texture_messages.h"
 
 namespace metalbench::executor {
 namespace {
@@ -99,7 +99,7 @@ class Server {
   [[nodiscard]] Writer failure(Answer kind, const std::exception& error) {
     Writer message(kind);
     message.put_text(error.what());
-    const Place place = front_end_->taken_place();
+    const FaultAddress place = front_end_->take_fault_address();
     message.put_text(place.path);
     message.put(place.offset);
     return message;
@@ -133,18 +133,19 @@ class Server {
 
   struct Loaded {
     std::shared_ptr<const cpu::CpuPipeline> pipeline;
-    std::shared_ptr<HandedShapes> shapes;
+    std::shared_ptr<PrebuiltShapes> shapes;
   };
 
   [[nodiscard]] Writer load(Reader& message) {
     const auto number = message.get<std::uint64_t>();
-    Handed handed = handed_from(message);
-    auto shapes = handed.widths.empty() ? nullptr : std::make_shared<HandedShapes>(handed.widths);
-    const std::string function = handed.function;
+    PrebuiltKernel kernel = read_prebuilt(message);
+    auto shapes = kernel.widths.empty() ? nullptr : std::make_shared<PrebuiltShapes>(kernel.widths);
+    const std::string function = kernel.function;
     CompileOptions options;
-    options.filename = handed.filename;
-    options.checked = handed.checked;
-    const auto library = cpu::make_library(handed_source(std::move(handed), shapes), options);
+    options.filename = kernel.filename;
+    options.checked = kernel.checked;
+    const auto library =
+        cpu::make_library(make_prebuilt_source(std::move(kernel), shapes), options);
     auto pipeline =
         std::dynamic_pointer_cast<const cpu::CpuPipeline>(library->pipeline(function, {}));
     Writer told(Answer::done);
@@ -277,7 +278,7 @@ class Server {
   [[nodiscard]] Writer run(Reader& message) {
     const auto number = message.get<std::uint64_t>();
     protect(constant_.at(number));
-    return timed(programs_.at(number)->run(options_from(message)));
+    return make_time_answer(programs_.at(number)->run(options_from(message)));
   }
 
   [[nodiscard]] Writer check(Reader& message) {
@@ -303,10 +304,10 @@ class Server {
   [[nodiscard]] Writer ping(Reader& message) {
     const std::chrono::nanoseconds time(message.get<std::int64_t>());
     pool_->occupy(time);
-    return timed({.device_ns = static_cast<double>(time.count())});
+    return make_time_answer({.device_ns = static_cast<double>(time.count())});
   }
 
-  [[nodiscard]] static Writer timed(const Timing& timing) {
+  [[nodiscard]] static Writer make_time_answer(const Timing& timing) {
     Writer told(Answer::done);
     told.put(timing.device_ns);
     return told;
@@ -330,7 +331,7 @@ class Server {
   Channel channel_;
   const std::function<void()>& seal_;
   std::shared_ptr<cpu::Pool> pool_ = std::make_shared<cpu::Pool>(cpu::usable_cores());
-  std::shared_ptr<HandedFrontEnd> front_end_ = std::make_shared<HandedFrontEnd>();
+  std::shared_ptr<PrebuiltFrontEnd> front_end_ = std::make_shared<PrebuiltFrontEnd>();
   std::shared_ptr<cpu::Storages> storages_ = std::make_shared<cpu::Storages>();
   std::map<std::uint64_t, Loaded> loaded_;
   std::map<std::uint64_t, std::shared_ptr<Arena>> arenas_;
@@ -344,7 +345,7 @@ class Server {
 void serve(int socket, const std::function<void()>& seal) {
   try {
     Server(socket, seal).run();
-  } catch (const Gone&) {
+  } catch (const ChannelClosed&) {
     // The judge is gone: no report is possible.
     return;
   }

@@ -15,7 +15,7 @@ namespace metalbench::executor {
 using Message = std::vector<std::byte>;
 
 // The received bytes are not a valid message.
-class Garbled : public std::runtime_error {
+class MalformedMessage : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
@@ -57,7 +57,7 @@ class Writer {
   Message bytes_;
 };
 
-// Throws Garbled if a message is shorter than the data read from it.
+// Throws MalformedMessage if a message is shorter than the data read from it.
 class Reader {
  public:
   explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -75,16 +75,16 @@ class Reader {
     const auto bytes = get_bytes();
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
-  // Throw Garbled unless the message is at its end.
+  // Throw MalformedMessage unless the message is at its end.
   void expect_end() const {
-    if (!bytes_.empty()) throw Garbled(std::to_string(bytes_.size()) + " bytes too many");
+    if (!bytes_.empty()) throw MalformedMessage(std::to_string(bytes_.size()) + " bytes too many");
   }
 
  private:
   std::span<const std::byte> take(std::uint64_t size) {
     if (size > bytes_.size()) {
-      throw Garbled(std::to_string(bytes_.size()) + " bytes where " + std::to_string(size) +
-                    " were announced");
+      throw MalformedMessage(std::to_string(bytes_.size()) + " bytes where " +
+                             std::to_string(size) + " were announced");
     }
     const auto taken = bytes_.first(size);
     bytes_ = bytes_.subspan(size);

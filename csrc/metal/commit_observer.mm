@@ -19,11 +19,11 @@ using namespace std::chrono_literals;
 constexpr auto patience = 2s;
 
 // Command buffers of one window; they may outlive it.
-class Seen {
+class ObservedWindow {
  public:
   // Call before the commit. The handler shares ownership.
-  static void add(const std::shared_ptr<Seen>& seen, id<MTLCommandBuffer> buffer) {
-    const std::shared_ptr<Seen> share = seen;  // blocks do not retain references
+  static void add(const std::shared_ptr<ObservedWindow>& seen, id<MTLCommandBuffer> buffer) {
+    const std::shared_ptr<ObservedWindow> share = seen;  // blocks do not retain references
     {
       const std::lock_guard lock(share->mutex_);
       ++share->pending_;
@@ -66,28 +66,28 @@ class Listener final : public CommitListener {
  public:
   void begin() {
     const std::lock_guard lock(mutex_);
-    window_ = std::make_shared<Seen>();
+    window_ = std::make_shared<ObservedWindow>();
   }
-  [[nodiscard]] std::shared_ptr<Seen> end() {
+  [[nodiscard]] std::shared_ptr<ObservedWindow> end() {
     const std::lock_guard lock(mutex_);
     return std::exchange(window_, nullptr);
   }
   void committing(id<MTLCommandBuffer> buffer) override {
-    const std::shared_ptr<Seen> window = current();
-    if (window != nullptr && !is_of_ours(buffer)) Seen::add(window, buffer);
+    const std::shared_ptr<ObservedWindow> window = current();
+    if (window != nullptr && !is_of_ours(buffer)) ObservedWindow::add(window, buffer);
   }
 
  private:
   [[nodiscard]] static bool is_of_ours(id<MTLCommandBuffer> buffer) {
     return [buffer.commandQueue.label isEqualToString:queue_label];
   }
-  [[nodiscard]] std::shared_ptr<Seen> current() {
+  [[nodiscard]] std::shared_ptr<ObservedWindow> current() {
     const std::lock_guard lock(mutex_);
     return window_;
   }
 
   std::mutex mutex_;
-  std::shared_ptr<Seen> window_;  // null between windows
+  std::shared_ptr<ObservedWindow> window_;  // null between windows
 };
 
 class CommitObserver final : public Observer {
@@ -108,7 +108,7 @@ class CommitObserver final : public Observer {
 
 std::unique_ptr<Observer> observe_commits(Gpu& gpu) {
   const auto listener = std::make_shared<Listener>();
-  if (!CommitHook::only().add(listener, gpu.lane()->queue)) return nullptr;
+  if (!CommitHook::only().add(listener, gpu.ordered_queue()->queue)) return nullptr;
   return std::make_unique<CommitObserver>(listener);
 }
 

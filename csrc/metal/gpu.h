@@ -19,8 +19,8 @@ namespace metalbench::metal {
 // Label of our queues, which identifies our command buffers.
 extern NSString* const queue_label;
 
-// A command queue and the order of its windows.
-struct Lane {
+// A command queue that executes its windows one after the other.
+struct OrderedQueue {
   id<MTLCommandQueue> queue;
   // Each window waits for the fence and updates it, so that windows never overlap.
   id<MTLFence> fence;
@@ -42,8 +42,8 @@ class Gpu {
   [[nodiscard]] Counters& counters() { return counters_; }
   [[nodiscard]] EmptyKernel& empty_kernel() { return empty_kernel_; }
 
-  // Return the lane for new windows: a new one if the last was closed.
-  [[nodiscard]] std::shared_ptr<Lane> lane();
+  // Return the queue for new windows: a new one if the last was closed.
+  [[nodiscard]] std::shared_ptr<OrderedQueue> ordered_queue();
   // Keep memory alive until an abandoned window has ended, since it may still write there.
   void keep_until_ended(const std::shared_ptr<Completion>& completion, std::shared_ptr<void> kept);
 
@@ -51,7 +51,7 @@ class Gpu {
   [[nodiscard]] bool poll_is_due();
 
  private:
-  [[nodiscard]] std::shared_ptr<Lane> open_lane();
+  [[nodiscard]] std::shared_ptr<OrderedQueue> open_ordered_queue();
   void release_ended();
 
   id<MTLDevice> device_;
@@ -61,7 +61,7 @@ class Gpu {
   EmptyKernel empty_kernel_;
   std::atomic<Clock::time_point> polled_at_;
   std::mutex mutex_;  // guards the following members
-  std::shared_ptr<Lane> lane_;
+  std::shared_ptr<OrderedQueue> ordered_queue_;
   std::list<std::shared_ptr<Completion>> abandoned_;
 };
 

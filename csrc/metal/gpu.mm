@@ -26,27 +26,27 @@ Gpu::Gpu(id<MTLDevice> device, Capabilities capabilities)
       counters_(device, capabilities_.stage_counters),
       empty_kernel_(device),
       polled_at_(Clock::now()),
-      lane_(open_lane()) {}
+      ordered_queue_(open_ordered_queue()) {}
 
-std::shared_ptr<Lane> Gpu::open_lane() {
-  auto lane = std::make_shared<Lane>();
-  lane->queue = [device_ newCommandQueueWithMaxCommandBufferCount:most_command_buffers];
-  lane->fence = [device_ newFence];
-  if (lane->queue == nil || lane->fence == nil) {
+std::shared_ptr<OrderedQueue> Gpu::open_ordered_queue() {
+  auto ordered_queue = std::make_shared<OrderedQueue>();
+  ordered_queue->queue = [device_ newCommandQueueWithMaxCommandBufferCount:most_command_buffers];
+  ordered_queue->fence = [device_ newFence];
+  if (ordered_queue->queue == nil || ordered_queue->fence == nil) {
     throw Error("metal: " + capabilities_.name +
                 " gives no command queue; too many may be in use: end other programs of the GPU");
   }
-  lane->queue.label = queue_label;
-  lane->fence.label = @"metalbench: one window after the other";
-  residency_->attach(lane->queue);
-  return lane;
+  ordered_queue->queue.label = queue_label;
+  ordered_queue->fence.label = @"metalbench: one window after the other";
+  residency_->attach(ordered_queue->queue);
+  return ordered_queue;
 }
 
-std::shared_ptr<Lane> Gpu::lane() {
+std::shared_ptr<OrderedQueue> Gpu::ordered_queue() {
   release_ended();
   const std::lock_guard lock(mutex_);
-  if (lane_->closed) lane_ = open_lane();
-  return lane_;
+  if (ordered_queue_->closed) ordered_queue_ = open_ordered_queue();
+  return ordered_queue_;
 }
 
 void Gpu::keep_until_ended(const std::shared_ptr<Completion>& completion,

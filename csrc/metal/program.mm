@@ -14,14 +14,14 @@ class MetalProgram final : public Program {
   MetalProgram(std::shared_ptr<Gpu> gpu, std::shared_ptr<Script> script, bool copies_textures)
       : gpu_(std::move(gpu)), script_(std::move(script)), copies_textures_(copies_textures) {}
 
-  [[nodiscard]] std::unique_ptr<Running> start(const RunOptions& options) override {
-    if (script_->empty()) return std::make_unique<Finished>(Timing{});
+  [[nodiscard]] std::unique_ptr<RunningWindow> start(const RunOptions& options) override {
+    if (script_->empty()) return std::make_unique<FinishedWindow>(Timing{});
     if (!copies_textures_) return std::make_unique<Window>(gpu_, script_, options);
     await_idle(*gpu_, options);
     script_->textures().copy_in();
     const Timing timing = Window(gpu_, script_, options).wait();
     script_->textures().copy_back();
-    return std::make_unique<Finished>(timing);
+    return std::make_unique<FinishedWindow>(timing);
   }
 
  private:

@@ -136,28 +136,28 @@ void take_words(const Argument& written, Argument& argument) {
   }
 }
 
-struct Found {
+struct ReflectedBinding {
   Argument argument;
   bool is_parameter = true;  // threadgroup variables inside the kernel are bindings as well
 };
 
-std::vector<Found> found_in(MTLComputePipelineReflection* reflection) {
-  std::vector<Found> found;
+std::vector<ReflectedBinding> found_in(MTLComputePipelineReflection* reflection) {
+  std::vector<ReflectedBinding> found;
   for (id<MTLBinding> binding in reflection.bindings) {
     const auto kind = kind_of(binding.type);
     if (kind) found.push_back({argument_of(binding, *kind), static_cast<bool>(binding.argument)});
   }
-  std::ranges::sort(found, {}, [](const Found& one) {
+  std::ranges::sort(found, {}, [](const ReflectedBinding& one) {
     return std::tuple(!one.is_parameter, one.argument.kind, one.argument.index);
   });
   return found;
 }
 
 // Move arguments that the source declares to `ordered`, with its order and names.
-void take_written(const Signature& written, std::vector<Found>& found,
+void take_written(const Signature& written, std::vector<ReflectedBinding>& found,
                   std::vector<Argument>& ordered) {
   for (const Argument& parameter : written.arguments) {
-    auto match = std::ranges::find_if(found, [&](const Found& one) {
+    auto match = std::ranges::find_if(found, [&](const ReflectedBinding& one) {
       return one.is_parameter && one.argument.kind == parameter.kind &&
              one.argument.index == parameter.index;
     });
@@ -176,10 +176,10 @@ void take_written(const Signature& written, std::vector<Found>& found,
 
 std::vector<Argument> arguments_of(MTLComputePipelineReflection* reflection,
                                    const std::optional<Signature>& written) {
-  std::vector<Found> found = found_in(reflection);
+  std::vector<ReflectedBinding> found = found_in(reflection);
   std::vector<Argument> ordered;
   if (written) take_written(*written, found, ordered);
-  for (Found& rest : found) {
+  for (ReflectedBinding& rest : found) {
     if (rest.is_parameter) ordered.push_back(std::move(rest.argument));
   }
   return ordered;

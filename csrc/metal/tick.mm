@@ -35,11 +35,11 @@ std::shared_ptr<Completion> run_tiny(id<MTLCommandQueue> queue, id<MTLComputePip
 }  // namespace
 
 double measure_tick_ns(Gpu& gpu) {
-  const std::shared_ptr<Lane> lane = gpu.lane();
+  const std::shared_ptr<OrderedQueue> ordered_queue = gpu.ordered_queue();
   const id<MTLComputePipelineState> state = gpu.empty_kernel().state();
   std::vector<double> stamps;
   for (int i = 0; i < windows; ++i) {
-    const Span span = run_tiny(lane->queue, state)->spans.back();
+    const Span span = run_tiny(ordered_queue->queue, state)->spans.back();
     if (!is_time(span)) continue;
     stamps.push_back(span.start_ns);
     stamps.push_back(span.end_ns);

@@ -14,7 +14,7 @@ namespace metalbench::metal {
 
 // A window of passes in command buffers. Each buffer is twice as long as the one before, up to the
 // limit of RunOptions: the GPU begins while the host still encodes, as with MLX.
-class Window final : public Running {
+class Window final : public RunningWindow {
  public:
   // Encode and commit the whole window. Throws Error if Metal creates no command encoder.
   Window(std::shared_ptr<Gpu> gpu, std::shared_ptr<const Script> script, const RunOptions& options);
@@ -45,7 +45,7 @@ class Window final : public Running {
   std::shared_ptr<const Script> script_;
   std::chrono::nanoseconds limit_;
   InterruptPoll interrupted_;
-  std::shared_ptr<Lane> lane_;
+  std::shared_ptr<OrderedQueue> ordered_queue_;
   std::shared_ptr<Completion> completion_;
   std::shared_ptr<Completion> before_;  // the previous window; may be null
   Clock::time_point begun_at_ = Clock::now();

@@ -47,15 +47,16 @@ Window::Window(std::shared_ptr<Gpu> gpu, std::shared_ptr<const Script> script,
       script_(std::move(script)),
       limit_(options.time_limit),
       interrupted_(options.interrupted),
-      lane_(gpu_->lane()) {
-  const std::lock_guard lock(lane_->mutex);
-  before_ = lane_->last;
-  const std::vector<std::uint32_t> chunks = chunks_of(options.passes, script_->dispatches(), options.passes_per_command_buffer);
+      ordered_queue_(gpu_->ordered_queue()) {
+  const std::lock_guard lock(ordered_queue_->mutex);
+  before_ = ordered_queue_->last;
+  const std::vector<std::uint32_t> chunks =
+      chunks_of(options.passes, script_->dispatches(), options.passes_per_command_buffer);
   completion_ = std::make_shared<Completion>(chunks.size());
   completion_->samples = gpu_->counters().take();
   const std::size_t committed = commit(chunks);
   committed_at_ = Clock::now();
-  lane_->last = completion_;
+  ordered_queue_->last = completion_;
   if (committed == chunks.size()) return;
   completion_->leave_out(chunks.size() - committed);
   abandon();
@@ -75,15 +76,15 @@ std::size_t Window::commit(const std::vector<std::uint32_t>& passes) {
 // Does not throw, so that the pool is drained.
 bool Window::commit(std::uint32_t passes, bool is_first, bool is_last) {
   @autoreleasepool {
-    const id<MTLCommandBuffer> buffer = [lane_->queue commandBuffer];
+    const id<MTLCommandBuffer> buffer = [ordered_queue_->queue commandBuffer];
     const id<MTLComputeCommandEncoder> encoder = open_encoder(buffer, is_first, is_last);
     if (encoder == nil) return false;
     buffer.label = script_->label();
     encoder.label = script_->label();
     // Do not wait for a fence without an earlier update.
-    if (before_ != nullptr || !is_first) [encoder waitForFence:lane_->fence];
+    if (before_ != nullptr || !is_first) [encoder waitForFence:ordered_queue_->fence];
     script_->encode(encoder, passes);
-    [encoder updateFence:lane_->fence];
+    [encoder updateFence:ordered_queue_->fence];
     [encoder endEncoding];
     Completion::attach(completion_, buffer);
     [buffer commit];
@@ -106,7 +107,7 @@ Window::~Window() {
   if (left_) return;
   const Clock::time_point last = Clock::now() + limit_;
   while (!completion_->wait_until(std::min(last, Clock::now() + poll_interval))) {
-    if (!lane_->hangs && Clock::now() < last) continue;
+    if (!ordered_queue_->hangs && Clock::now() < last) continue;
     abandon();
     return;
   }
@@ -121,7 +122,7 @@ Timing Window::await_timing() {
   await_end();
   leave();
   // Metal may ignore later work on a queue that had a fault.
-  if (completion_->status != MTLCommandBufferStatusCompleted) lane_->closed = true;
+  if (completion_->status != MTLCommandBufferStatusCompleted) ordered_queue_->closed = true;
   check(*completion_, script_->names());
   return timing();
 }
@@ -163,8 +164,8 @@ void Window::await_end() {
 
 void Window::abandon() noexcept {
   left_ = true;
-  lane_->hangs = true;
-  lane_->closed = true;
+  ordered_queue_->hangs = true;
+  ordered_queue_->closed = true;
   gpu_->keep_until_ended(completion_, std::const_pointer_cast<Script>(script_));
 }
 
@@ -203,10 +204,10 @@ double Window::counter_ns() const {
 }
 
 void await_idle(Gpu& gpu, const RunOptions& options) {
-  const std::shared_ptr<Lane> lane = gpu.lane();
+  const std::shared_ptr<OrderedQueue> ordered_queue = gpu.ordered_queue();
   const std::shared_ptr<Completion> last = [&] {
-    const std::lock_guard lock(lane->mutex);
-    return lane->last;
+    const std::lock_guard lock(ordered_queue->mutex);
+    return ordered_queue->last;
   }();
   if (last == nullptr) return;
   const Clock::time_point deadline = Clock::now() + options.time_limit;

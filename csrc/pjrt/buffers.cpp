@@ -95,7 +95,7 @@ std::unique_ptr<Buffer> buffer_of(Client& client, nb::object tensor, int type,
   made->client = &client;
   made->type = type;
   made->bytes = nb::cast<std::size_t>(tensor.attr("nbytes"));
-  made->tensor = Held(std::move(tensor));
+  made->tensor = PythonReference(std::move(tensor));
   for (std::size_t number = dimensions.size(); number-- > 0;) {
     made->minor_to_major.push_back(static_cast<std::int64_t>(number));
   }

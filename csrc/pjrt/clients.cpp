@@ -76,7 +76,7 @@ void create(ClientCreate& arguments) {
   client->description.kind = nb::cast<std::string>(runtime.attr("device_kind"));
   client->description.text = nb::cast<std::string>(runtime.attr("device_text"));
   client->memory.text = client->description.text + ", its memory";
-  client->runtime = Held(runtime);
+  client->runtime = PythonReference(runtime);
   arguments.client = client.release();
 }
 

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "pjrt/held.h"
+#include "pjrt/python_reference.h"
 
 namespace metalbench::pjrt {
 

@@ -217,7 +217,7 @@ std::unique_ptr<LoadedExecutable> compiled_by(Client& client, nb::object program
   compiled->argument_bytes = attribute<std::int64_t>(program, "argument_bytes");
   compiled->output_bytes = attribute<std::int64_t>(program, "output_bytes");
   compiled->code_bytes = attribute<std::int64_t>(program, "code_bytes");
-  compiled->program = Held(std::move(program));
+  compiled->program = PythonReference(std::move(program));
   auto loaded = std::make_unique<LoadedExecutable>();
   loaded->compiled = std::move(compiled);
   return loaded;

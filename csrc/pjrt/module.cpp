@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "pjrt/errors.h"
-#include "pjrt/held.h"
+#include "pjrt/python_reference.h"
 
 namespace metalbench::pjrt {
 

@@ -12,8 +12,8 @@
 
 #include "pjrt/abi.h"
 #include "pjrt/errors.h"
-#include "pjrt/held.h"
 #include "pjrt/live.h"
+#include "pjrt/python_reference.h"
 
 namespace metalbench::pjrt {
 
@@ -51,7 +51,7 @@ struct Topology : Live<Topology> {
 
 // One device with one memory.
 struct Client : Live<Client> {
-  Held runtime;
+  PythonReference runtime;
   std::string version;
   DeviceDescription description{this};
   Device device{this};
@@ -65,7 +65,7 @@ struct Client : Live<Client> {
 // A compiled program; executables share it.
 struct Compiled {
   Client* client;
-  Held program;
+  PythonReference program;
   std::string name;
   std::string fingerprint;
   std::string code;
@@ -100,7 +100,7 @@ struct Buffer : Live<Buffer> {
   std::size_t bytes;
   std::vector<std::int64_t> minor_to_major;
   // Requires the GIL.
-  Held tensor;
+  PythonReference tensor;
   std::atomic<bool> deleted = false;
   std::atomic<std::int64_t> references = 0;
 };

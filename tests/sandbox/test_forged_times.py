@@ -64,12 +64,12 @@ def test_short_times_gain_at_most_a_handshake(
 
 
 def test_times_that_are_always_too_short_are_reported() -> None:
-    agreement = _core.Agreement()
-    agreement.note_handshake(30e3)
+    audit = _core.TimeAudit()
+    audit.note_handshake(30e3)
     for _ in range(31):
-        assert agreement.settle(0.0, 5e6) == 5e6 - 45e3
+        assert audit.audit_window(0.0, 5e6) == 5e6 - 45e3
     with pytest.raises(ForgedTimes, match=r"in 32 of 32 windows .* far less time than passed"):
-        agreement.settle(0.0, 5e6)
+        audit.audit_window(0.0, 5e6)
 
 
 def test_work_after_an_answer_is_found(scripted: Callable[..., Twice]) -> None:
@@ -111,46 +111,46 @@ def until_it_is_ended(ask: Callable[[], bytes]) -> None:
 
 
 def test_little_work_between_answers_is_accepted() -> None:
-    agreement = _core.Agreement()
+    audit = _core.TimeAudit()
     for _ in range(1000):
-        agreement.check_idle(0.9e6, 1e6)
-        agreement.check_idle(1e6, 100e6)
+        audit.check_idle(0.9e6, 1e6)
+        audit.check_idle(1e6, 100e6)
     with pytest.raises(ForgedTimes):
-        agreement.check_idle(30e6, 40e6)
+        audit.check_idle(30e6, 40e6)
 
 
 def test_a_busy_machine_is_not_reported_as_forgery() -> None:
     """Delays of any length, as long as some windows have none, count to the kernel's time."""
-    agreement = _core.Agreement()
-    agreement.note_handshake(50e3)
+    audit = _core.TimeAudit()
+    audit.note_handshake(50e3)
     for _ in range(100):
-        assert agreement.settle(15e6, 15.05e6) == 15e6
+        assert audit.audit_window(15e6, 15.05e6) == 15e6
         for _ in range(8):
-            assert agreement.settle(3e6, 15e6) == 15e6 - 75e3
-            assert agreement.settle(5e6, 15e6) == 15e6 - 75e3
+            assert audit.audit_window(3e6, 15e6) == 15e6 - 75e3
+            assert audit.audit_window(5e6, 15e6) == 15e6 - 75e3
 
 
 def test_the_way_to_an_executor_does_not_count_as_its_time() -> None:
-    agreement = _core.Agreement()
+    audit = _core.TimeAudit()
     for seen_ns in (40e3, 20e3, 30e3):
-        agreement.note_handshake(seen_ns)
-    assert agreement.handshake_ns == 30e3
-    assert agreement.settle(1e6, 1.03e6) == 1e6
+        audit.note_handshake(seen_ns)
+    assert audit.handshake_ns == 30e3
+    assert audit.audit_window(1e6, 1.03e6) == 1e6
     # What is more than a handshake costs is the kernel's.
-    assert agreement.settle(1e6, 1.1e6) == 1.1e6 - 45e3
+    assert audit.audit_window(1e6, 1.1e6) == 1.1e6 - 45e3
 
 
 def test_an_executor_cannot_extend_its_handshake() -> None:
-    agreement = _core.Agreement()
-    agreement.note_handshake(30e3)
-    assert agreement.settle(1e6, 2e6) == 2e6 - 45e3
+    audit = _core.TimeAudit()
+    audit.note_handshake(30e3)
+    assert audit.audit_window(1e6, 2e6) == 2e6 - 45e3
     for _ in range(100):
-        agreement.note_handshake(10e6)
-    assert agreement.handshake_ns == 10e6
-    assert agreement.settle(1e6, 2e6) == 2e6 - 90e3
+        audit.note_handshake(10e6)
+    assert audit.handshake_ns == 10e6
+    assert audit.audit_window(1e6, 2e6) == 2e6 - 90e3
 
 
 def test_a_busy_start_of_the_machine_allows_little() -> None:
-    agreement = _core.Agreement()
-    agreement.note_handshake(10e6)
-    assert agreement.settle(1e6, 20e6) == 20e6 - 500e3
+    audit = _core.TimeAudit()
+    audit.note_handshake(10e6)
+    assert audit.audit_window(1e6, 20e6) == 20e6 - 500e3

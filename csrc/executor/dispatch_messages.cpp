@@ -1,8 +1,8 @@
-#include "executor/requests.h"
+#include "executor/dispatch_messages.h"
 
 #include "core/errors.h"
-#include "executor/opaque.h"
 #include "executor/pipelines.h"
+#include "executor/texture_messages.h"
 
 namespace metalbench::executor {
 
@@ -42,7 +42,7 @@ SharedStorage& shared(const Buffer& buffer) {
 }
 
 void put(Writer& message, const Dispatch& dispatch) {
-  message.put(handed_of(*dispatch.pipeline)->number);
+  message.put(find_prebuilt(*dispatch.pipeline)->number);
   message.put(static_cast<std::uint32_t>(dispatch.bindings.size()));
   for (const Binding& binding : dispatch.bindings) {
     message.put(binding.index);

@@ -1,4 +1,4 @@
-#include "cpu/memory_check_handover.h"
+#include "cpu/memory_check_happens_before.h"
 
 namespace metalbench::cpu {
 namespace {
@@ -10,13 +10,13 @@ constexpr auto group_of = &std::pair<std::uint64_t, std::uint32_t>::first;
 
 }  // namespace
 
-bool Known::holds(std::uint64_t group, std::uint32_t time) const {
+bool KnownReleases::holds(std::uint64_t group, std::uint32_t time) const {
   if (time <= everything_) return true;
   const auto found = std::ranges::lower_bound(groups_, group, {}, group_of);
   return found != groups_.end() && found->first == group && time <= found->second;
 }
 
-void Known::join(const Groups& groups, std::uint32_t everything) {
+void KnownReleases::join(const Groups& groups, std::uint32_t everything) {
   everything_ = std::max(everything_, everything);
   for (const auto& [group, time] : groups) {
     const auto found = std::ranges::lower_bound(groups_, group, {}, group_of);
@@ -31,7 +31,7 @@ void Known::join(const Groups& groups, std::uint32_t everything) {
   groups_.clear();
 }
 
-void Handover::start() {
+void HappensBefore::start() {
   if (!is_used_) return;
   is_used_ = false;
   releasing_ = released_ = 0;
@@ -40,7 +40,7 @@ void Handover::start() {
   objects_.clear();
 }
 
-void Handover::fence(std::uint32_t thread, Fence fence) {
+void HappensBefore::fence(std::uint32_t thread, Fence fence) {
   is_used_ = true;
   const std::uint32_t own = thread / mb::simd_width;
   if (fence.releases) releasing_ |= Mask{1} << own;
@@ -53,12 +53,12 @@ void Handover::fence(std::uint32_t thread, Fence fence) {
   }
 }
 
-void Handover::read(const std::byte* object, std::uint32_t thread) {
+void HappensBefore::read(const std::byte* object, std::uint32_t thread) {
   is_used_ = true;
   read_[thread / mb::simd_width].add(object);
 }
 
-void Handover::write(const std::byte* object, std::uint32_t thread) {
+void HappensBefore::write(const std::byte* object, std::uint32_t thread) {
   const std::uint32_t own = thread / mb::simd_width;
   if ((releasing_ >> own & 1) == 0) return;
   const Mask told = known_[own] | Mask{1} << own;
@@ -66,7 +66,7 @@ void Handover::write(const std::byte* object, std::uint32_t thread) {
   objects_[object] |= told;
 }
 
-bool Handover::is_over(const Mark& mark, std::uint32_t thread) const {
+bool HappensBefore::is_over(const Mark& mark, std::uint32_t thread) const {
   const std::uint32_t own = thread / mb::simd_width;
   if (known_[own] == 0) return false;
   const std::uint32_t first = mark.simdgroup();

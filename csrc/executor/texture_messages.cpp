@@ -1,4 +1,4 @@
-#include "executor/opaque.h"
+#include "executor/texture_messages.h"
 
 #include <cstring>
 #include <type_traits>

@@ -15,7 +15,7 @@
 namespace metalbench::executor {
 
 // Description of a kernel that a judge sends to the executor, which loads it.
-struct Handed {
+struct PrebuiltKernel {
   std::string function;
   std::string filename;
   bool checked = false;
@@ -26,17 +26,17 @@ struct Handed {
   [[nodiscard]] std::uint32_t needed_arguments() const;
 };
 
-void put(Writer& message, const Handed& handed);
-[[nodiscard]] Handed handed_from(Reader& message);
+void put(Writer& message, const PrebuiltKernel& kernel);
+[[nodiscard]] PrebuiltKernel read_prebuilt(Reader& message);
 
-// Serialise the loaded object's mb_info. Throws Garbled for invalid values.
+// Serialise the loaded object's mb_info. Throws MalformedMessage for invalid values.
 void put(Writer& message, const mb::Info& info);
 [[nodiscard]] mb::Info info_from(Reader& message);
 
 // The prebuilt shapes that were sent.
-class HandedShapes final : public cpu::Shapes {
+class PrebuiltShapes final : public cpu::Shapes {
  public:
-  explicit HandedShapes(std::vector<std::uint32_t> widths) : widths_(std::move(widths)) {}
+  explicit PrebuiltShapes(std::vector<std::uint32_t> widths) : widths_(std::move(widths)) {}
   [[nodiscard]] const std::vector<std::uint32_t>& widths() const override { return widths_; }
   [[nodiscard]] std::string build(cpu::Shape shape) const override;
   void add(cpu::Shape shape, std::string path) { paths_[shape] = std::move(path); }
@@ -47,13 +47,13 @@ class HandedShapes final : public cpu::Shapes {
 };
 
 // Address of a fault: the judge, which has the files, looks up the source line.
-struct Place {
+struct FaultAddress {
   std::string path;
   std::uint64_t offset = 0;
 };
 
 // Compiles nothing; stores the last place that was requested.
-class HandedFrontEnd final : public cpu::FrontEnd {
+class PrebuiltFrontEnd final : public cpu::FrontEnd {
  public:
   [[nodiscard]] std::shared_ptr<const cpu::ParsedSource> parse(
       const std::string& source, const CompileOptions& options) override;
@@ -63,13 +63,13 @@ class HandedFrontEnd final : public cpu::FrontEnd {
                                           const std::vector<std::uint64_t>& /*offsets*/) override {
     return {};
   }
-  [[nodiscard]] Place taken_place() { return std::exchange(place_, {}); }
+  [[nodiscard]] FaultAddress take_fault_address() { return std::exchange(address_, {}); }
 
  private:
-  Place place_;
+  FaultAddress address_;
 };
 
-[[nodiscard]] std::shared_ptr<const cpu::ParsedSource> handed_source(
-    Handed handed, std::shared_ptr<const HandedShapes> shapes);
+[[nodiscard]] std::shared_ptr<const cpu::ParsedSource> make_prebuilt_source(
+    PrebuiltKernel kernel, std::shared_ptr<const PrebuiltShapes> shapes);
 
 }  // namespace metalbench::executor

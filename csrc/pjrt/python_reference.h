@@ -17,18 +17,18 @@ inline constexpr const char* kRuntime = "metalbench.hlo.plugin.runtime";
 void set_imported();
 
 // Released with the GIL held; leaked once Python finalises.
-class Held {
+class PythonReference {
  public:
-  Held() = default;
-  explicit Held(nanobind::object object) : object_(object.release()) {}
-  Held(Held&& other) noexcept : object_(std::exchange(other.object_, {})) {}
-  Held& operator=(Held&& other) noexcept {
+  PythonReference() = default;
+  explicit PythonReference(nanobind::object object) : object_(object.release()) {}
+  PythonReference(PythonReference&& other) noexcept : object_(std::exchange(other.object_, {})) {}
+  PythonReference& operator=(PythonReference&& other) noexcept {
     std::swap(object_, other.object_);
     return *this;
   }
-  Held(const Held&) = delete;
-  Held& operator=(const Held&) = delete;
-  ~Held() { release(); }
+  PythonReference(const PythonReference&) = delete;
+  PythonReference& operator=(const PythonReference&) = delete;
+  ~PythonReference() { release(); }
 
   void release();
   // Requires the GIL.

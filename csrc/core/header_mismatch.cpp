@@ -1,4 +1,4 @@
-#include "core/other_headers.h"
+#include "core/header_mismatch.h"
 
 #include <cstdio>
 
@@ -15,7 +15,7 @@ std::string hexadecimal(std::uint32_t number) {
 
 }  // namespace
 
-Error other_headers(const std::string& device, std::uint32_t found) {
+Error header_mismatch(const std::string& device, std::uint32_t found) {
   return Error(
       device +
       ": this extension was built from other MSL headers than kernels are compiled with: " +

@@ -1,4 +1,4 @@
-#include "executor/handed.h"
+#include "executor/prebuilt_kernel.h"
 
 #include <algorithm>
 #include <type_traits>
@@ -15,7 +15,7 @@ template <typename Enum>
 Enum enum_from(Reader& message, Enum last) {
   const auto value = message.get<std::uint32_t>();
   if (value > static_cast<std::uint32_t>(last)) {
-    throw Garbled("no such value: " + std::to_string(value));
+    throw MalformedMessage("no such value: " + std::to_string(value));
   }
   return static_cast<Enum>(value);
 }
@@ -25,62 +25,62 @@ void put_enum(Writer& message, Enum value) {
   message.put(static_cast<std::uint32_t>(value));
 }
 
-class HandedSource final : public cpu::ParsedSource {
+class PrebuiltSource final : public cpu::ParsedSource {
  public:
-  HandedSource(Handed handed, std::shared_ptr<const HandedShapes> shapes)
-      : handed_(std::move(handed)), shapes_(std::move(shapes)) {}
+  PrebuiltSource(PrebuiltKernel kernel, std::shared_ptr<const PrebuiltShapes> shapes)
+      : kernel_(std::move(kernel)), shapes_(std::move(shapes)) {}
 
-  [[nodiscard]] std::vector<std::string> functions() const override { return {handed_.function}; }
+  [[nodiscard]] std::vector<std::string> functions() const override { return {kernel_.function}; }
   [[nodiscard]] cpu::Built build(const std::string& /*function*/,
                                  const FunctionConstants& /*constants*/) const override {
-    cpu::Built built = handed_.built;
+    cpu::Built built = kernel_.built;
     built.shapes = shapes_;
     return built;
   }
 
  private:
-  Handed handed_;
-  std::shared_ptr<const HandedShapes> shapes_;
+  PrebuiltKernel kernel_;
+  std::shared_ptr<const PrebuiltShapes> shapes_;
 };
 
 }  // namespace
 
-std::uint32_t Handed::needed_arguments() const {
+std::uint32_t PrebuiltKernel::needed_arguments() const {
   std::uint32_t needed = 0;
   for (const std::uint32_t each : built.parameters) needed = std::max(needed, each + 1);
   return needed;
 }
 
-void put(Writer& message, const Handed& handed) {
-  message.put_text(handed.function);
-  message.put_text(handed.filename);
-  message.put(std::uint32_t{handed.checked});
-  message.put_text(handed.built.path);
-  message.put_text(handed.built.entry);
-  message.put_text(handed.built.engine);
-  message.put(static_cast<std::uint32_t>(handed.built.arguments.size()));
-  for (std::size_t i = 0; i < handed.built.arguments.size(); ++i) {
-    const Argument& argument = handed.built.arguments[i];
+void put(Writer& message, const PrebuiltKernel& kernel) {
+  message.put_text(kernel.function);
+  message.put_text(kernel.filename);
+  message.put(std::uint32_t{kernel.checked});
+  message.put_text(kernel.built.path);
+  message.put_text(kernel.built.entry);
+  message.put_text(kernel.built.engine);
+  message.put(static_cast<std::uint32_t>(kernel.built.arguments.size()));
+  for (std::size_t i = 0; i < kernel.built.arguments.size(); ++i) {
+    const Argument& argument = kernel.built.arguments[i];
     message.put_text(argument.name);
     put_enum(message, argument.kind);
     message.put(argument.index);
     message.put_text(argument.type);
     message.put_text(argument.address_space);
     put_enum(message, argument.access);
-    message.put(handed.built.parameters[i]);
+    message.put(kernel.built.parameters[i]);
   }
-  message.put(static_cast<std::uint32_t>(handed.widths.size()));
-  for (const std::uint32_t width : handed.widths) message.put(width);
+  message.put(static_cast<std::uint32_t>(kernel.widths.size()));
+  for (const std::uint32_t width : kernel.widths) message.put(width);
 }
 
-Handed handed_from(Reader& message) {
-  Handed handed;
-  handed.function = message.get_text();
-  handed.filename = message.get_text();
-  handed.checked = message.get<std::uint32_t>() != 0;
-  handed.built.path = message.get_text();
-  handed.built.entry = message.get_text();
-  handed.built.engine = message.get_text();
+PrebuiltKernel read_prebuilt(Reader& message) {
+  PrebuiltKernel kernel;
+  kernel.function = message.get_text();
+  kernel.filename = message.get_text();
+  kernel.checked = message.get<std::uint32_t>() != 0;
+  kernel.built.path = message.get_text();
+  kernel.built.entry = message.get_text();
+  kernel.built.engine = message.get_text();
   const auto arguments = message.get<std::uint32_t>();
   for (std::uint32_t i = 0; i < arguments; ++i) {
     Argument argument;
@@ -90,12 +90,12 @@ Handed handed_from(Reader& message) {
     argument.type = message.get_text();
     argument.address_space = message.get_text();
     argument.access = enum_from(message, Access::sample);
-    handed.built.arguments.push_back(std::move(argument));
-    handed.built.parameters.push_back(message.get<std::uint32_t>());
+    kernel.built.arguments.push_back(std::move(argument));
+    kernel.built.parameters.push_back(message.get<std::uint32_t>());
   }
   const auto widths = message.get<std::uint32_t>();
-  for (std::uint32_t i = 0; i < widths; ++i) handed.widths.push_back(message.get<std::uint32_t>());
-  return handed;
+  for (std::uint32_t i = 0; i < widths; ++i) kernel.widths.push_back(message.get<std::uint32_t>());
+  return kernel;
 }
 
 void put(Writer& message, const mb::Info& info) {
@@ -125,8 +125,9 @@ mb::Info info_from(Reader& message) {
   info.max_threads = message.get<std::uint32_t>();
   info.counted = message.get<std::uint32_t>();
   info.arguments = message.get<std::uint32_t>();
-  if (info.max_threads == 0 || info.max_threads > mb::max_threads) throw Garbled("max_threads");
-  if (info.arguments > most_arguments) throw Garbled("arguments");
+  if (info.max_threads == 0 || info.max_threads > mb::max_threads)
+    throw MalformedMessage("max_threads");
+  if (info.arguments > most_arguments) throw MalformedMessage("arguments");
   for (std::uint32_t i = 0; i < info.arguments; ++i) {
     mb::ArgumentInfo& argument = info.argument[i];
     argument.bytes = message.get<std::uint32_t>();
@@ -142,26 +143,26 @@ mb::Info info_from(Reader& message) {
   return info;
 }
 
-std::string HandedShapes::build(cpu::Shape shape) const {
+std::string PrebuiltShapes::build(cpu::Shape shape) const {
   const auto found = paths_.find(shape);
   if (found == paths_.end()) throw Error("executor: this shape of the kernel was not sent");
   return found->second;
 }
 
-std::shared_ptr<const cpu::ParsedSource> HandedFrontEnd::parse(const std::string& /*source*/,
-                                                               const CompileOptions& /*options*/) {
+std::shared_ptr<const cpu::ParsedSource> PrebuiltFrontEnd::parse(
+    const std::string& /*source*/, const CompileOptions& /*options*/) {
   throw Error("executor: compiles nothing");
 }
 
-std::optional<cpu::SourceLine> HandedFrontEnd::symbolize(const std::string& path,
-                                                         std::uint64_t offset) {
-  place_ = {path, offset};
+std::optional<cpu::SourceLine> PrebuiltFrontEnd::symbolize(const std::string& path,
+                                                           std::uint64_t offset) {
+  address_ = {path, offset};
   return std::nullopt;
 }
 
-std::shared_ptr<const cpu::ParsedSource> handed_source(Handed handed,
-                                                       std::shared_ptr<const HandedShapes> shapes) {
-  return std::make_shared<HandedSource>(std::move(handed), std::move(shapes));
+std::shared_ptr<const cpu::ParsedSource> make_prebuilt_source(
+    PrebuiltKernel kernel, std::shared_ptr<const PrebuiltShapes> shapes) {
+  return std::make_shared<PrebuiltSource>(std::move(kernel), std::move(shapes));
 }
 
 }  // namespace metalbench::executor

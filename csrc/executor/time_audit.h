@@ -13,17 +13,17 @@
 
 namespace metalbench::executor {
 
-class Agreement {
+class TimeAudit {
  public:
   // Record the latency of a window of known length.
-  void note_handshake(double way_ns);
+  void note_handshake(double latency_ns);
   // Return the latency of a handshake, from the latest ones; 0 before any.
   [[nodiscard]] double handshake_ns() const;
 
   // Return the accepted time of a window, in ns. Throws ForgedTimes.
-  [[nodiscard]] double settle(double reported_ns, double seen_ns);
+  [[nodiscard]] double audit_window(double reported_ns, double observed_ns);
   // Return whether the latency of the last window was too long, so that it must be measured again.
-  [[nodiscard]] bool wants_handshakes() const { return disagrees_; }
+  [[nodiscard]] bool needs_handshakes() const { return has_excess_; }
 
   // Check the processor time that an executor used between an answer and the next request, during
   // `passed_ns`. Throws ForgedTimes.
@@ -34,8 +34,8 @@ class Agreement {
   double honest_ns_ = 0;            // latency before the first window
   std::size_t next_ = 0;
   std::size_t windows_ = 0;
-  std::size_t disagreeing_ = 0;
-  bool disagrees_ = false;
+  std::size_t excessive_ = 0;
+  bool has_excess_ = false;
   double overwork_ns_ = 0;
 };
 

@@ -1,4 +1,4 @@
-#include "pjrt/held.h"
+#include "pjrt/python_reference.h"
 
 namespace metalbench::pjrt {
 
@@ -10,7 +10,7 @@ bool python_runs() {
 #endif
 }
 
-void Held::release() {
+void PythonReference::release() {
   const nanobind::handle object = std::exchange(object_, {});
   if (!object.is_valid() || !python_runs()) return;
   nanobind::gil_scoped_acquire held;

@@ -2,12 +2,12 @@
 #include <algorithm>
 
 #include "core/errors.h"
-#include "cpu/found.h"
-#include "executor/answers.h"
-#include "executor/found.h"
+#include "cpu/fault_findings.h"
+#include "executor/error_answers.h"
+#include "executor/finding_messages.h"
 #include "executor/judge.h"
 #include "executor/processor_time.h"
-#include "executor/text.h"
+#include "executor/readable_text.h"
 
 namespace metalbench::executor {
 namespace {
@@ -29,45 +29,45 @@ double ns_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
 }
 
-Patience patience_for(const RunOptions& options) {
+WaitLimits wait_limits_for(const RunOptions& options) {
   const auto beyond = std::clamp(options.time_limit, least_beyond, most_beyond);
   return until(options.time_limit + beyond, options.interrupted);
 }
 
 }  // namespace
 
-Writer Judge::asked_busy(std::chrono::nanoseconds time) {
+Writer Judge::make_busy_request(std::chrono::nanoseconds time) {
   Writer request(Request::ping);
   request.put(std::int64_t{time.count()});
   return request;
 }
 
 void Judge::ping() {
-  const double seen_ns = timed(asked_busy(busy_handshake), {}).seen_ns;
-  agreement_.note_handshake(std::max(0.0, seen_ns - static_cast<double>(busy_handshake.count())));
+  const double observed_ns = time_window(make_busy_request(busy_handshake), {}).observed_ns;
+  time_audit_.note_handshake(
+      std::max(0.0, observed_ns - static_cast<double>(busy_handshake.count())));
 }
 
-Window Judge::timed(const Writer& request, const RunOptions& options) {
+WindowTimes Judge::time_window(const Writer& request, const RunOptions& options) {
   check_idle();
   const Clock::time_point start = Clock::now();
-  const Message answer = exchange(request, patience_for(options), {});
-  Window window;
-  window.seen_ns = ns_since(start);
+  const Message answer = exchange(request, wait_limits_for(options), {});
+  WindowTimes window;
+  window.observed_ns = ns_since(start);
   note_idle();
   const Message behind = done(answer);
   Reader told(behind);
   try {
     window.reported_ns = told.get<double>();
     told.expect_end();
-  } catch (const Garbled& error) {
-    raise_garbled(error);
+  } catch (const MalformedMessage& error) {
+    raise_malformed(error);
   }
   return window;
 }
 
-std::vector<Finding> Judge::checked(const Writer& request, const RunOptions& options) {
-  const Message answer =
-      done(exchange(request, patience_for(options), {}, most_findings_bytes));
+std::vector<Finding> Judge::request_findings(const Writer& request, const RunOptions& options) {
+  const Message answer = done(exchange(request, wait_limits_for(options), {}, most_findings_bytes));
   // Later work of the executor belongs to this request, not to idle time.
   worked_ns_.reset();
   Reader told(answer);
@@ -77,8 +77,8 @@ std::vector<Finding> Judge::checked(const Writer& request, const RunOptions& opt
       if (is_known(each.object)) cpu::place(each, *front_end_);
     }
     return found;
-  } catch (const Garbled& error) {
-    raise_garbled(error);
+  } catch (const MalformedMessage& error) {
+    raise_malformed(error);
   }
 }
 
@@ -90,7 +90,7 @@ void Judge::check_idle() {
         "forged times: the kernel's process has started another process, which may work outside of "
         "the windows; its times cannot be used");
   }
-  agreement_.check_idle(*now_ns - *worked_ns_, ns_since(idle_since_));
+  time_audit_.check_idle(*now_ns - *worked_ns_, ns_since(idle_since_));
 }
 
 void Judge::note_idle() {
@@ -98,13 +98,13 @@ void Judge::note_idle() {
   idle_since_ = Clock::now();
 }
 
-Message Judge::ask(const Writer& request, const Patience& patience, std::optional<int> descriptor) {
+Message Judge::ask(const Writer& request, const WaitLimits& limits, std::optional<int> descriptor) {
   try {
-    const Message answer = exchange(request, patience, descriptor);
+    const Message answer = exchange(request, limits, descriptor);
     // Later work of the executor belongs to this request, not to idle time.
     worked_ns_.reset();
     return done(answer);
-  } catch (const Late&) {
+  } catch (const ChannelTimeout&) {
     const bool has_run = sealed_;
     end();
     if (has_run) {
@@ -117,29 +117,29 @@ Message Judge::ask(const Writer& request, const Patience& patience, std::optiona
   }
 }
 
-Message Judge::exchange(const Writer& request, const Patience& patience,
+Message Judge::exchange(const Writer& request, const WaitLimits& limits,
                         std::optional<int> descriptor, std::size_t most_bytes) {
   try {
-    channel_->send(request.message(), patience, descriptor);
-    return channel_->receive(most_bytes, patience).message;
-  } catch (const Gone&) {
+    channel_->send(request.message(), limits, descriptor);
+    return channel_->receive(most_bytes, limits).message;
+  } catch (const ChannelClosed&) {
     const auto process = std::move(process_);
     const bool ready = ready_;
     end();
     process->raise_end(ready);
     throw;  // unreachable; some compilers require it
-  } catch (const Garbled& error) {
-    raise_garbled(error);
+  } catch (const MalformedMessage& error) {
+    raise_malformed(error);
   } catch (const Interrupted&) {
     end();
     throw;
   }
 }
 
-void Judge::raise_garbled(const Garbled& error) {
+void Judge::raise_malformed(const MalformedMessage& error) {
   const auto process = std::move(process_);
   end();
-  process->raise_garbled(error.what());
+  process->raise_malformed(error.what());
   throw Error(error.what());  // unreachable; some compilers require it
 }
 
@@ -150,10 +150,10 @@ Message Judge::done(const Message& answer) {
     if (kind == static_cast<std::uint32_t>(Answer::done)) {
       return {answer.begin() + sizeof kind, answer.end()};
     }
-    if (kind > static_cast<std::uint32_t>(last_answer)) throw Garbled("no such answer");
+    if (kind > static_cast<std::uint32_t>(last_answer)) throw MalformedMessage("no such answer");
     raise(message, static_cast<Answer>(kind));
-  } catch (const Garbled& error) {
-    raise_garbled(error);
+  } catch (const MalformedMessage& error) {
+    raise_malformed(error);
   }
 }
 
@@ -181,7 +181,7 @@ std::string Judge::placed(const std::string& text, const std::string& path,
 bool Judge::is_known(const std::string& path) const {
   return std::ranges::any_of(pipelines_, [&](const auto& each) {
     const auto shapes = each->built_shapes();
-    return each->handed.built.path == path ||
+    return each->kernel.built.path == path ||
            std::ranges::any_of(shapes, [&](const auto& built) { return built.second == path; });
   });
 }

@@ -1,4 +1,4 @@
-#include "cpu/found.h"
+#include "cpu/fault_findings.h"
 
 #include <cstdio>
 
@@ -40,7 +40,7 @@ std::string what_happened(const Fault& fault) {
 
 }  // namespace
 
-std::string words_of(const Fault& fault) {
+std::string describe_fault(const Fault& fault) {
   std::string text = what_happened(fault);
   if (fault.has_thread && !fault.names_thread)
     text +=
@@ -52,7 +52,7 @@ std::string words_of(const Fault& fault) {
   return text;
 }
 
-std::optional<mb::uptr> offset_of(const Fault& fault, const Module& module) {
+std::optional<mb::uptr> find_offset(const Fault& fault, const Module& module) {
   // A stop from outside is usually in a check, because most time is spent there; checks also use
   // the last part of a stack.
   const bool in_checks =
@@ -67,13 +67,13 @@ std::optional<mb::uptr> offset_of(const Fault& fault, const Module& module) {
   return std::nullopt;
 }
 
-std::optional<mb::uptr> declared_offset_of(const Fault& fault, const Module& module) {
+std::optional<mb::uptr> find_declaration_offset(const Fault& fault, const Module& module) {
   if (fault.born == nullptr) return std::nullopt;
   const auto offset = module.offset_of(fault.born);
   return offset ? std::optional(*offset - 1) : std::nullopt;
 }
 
-std::string declared_at(std::string_view rule, const std::optional<SourceLine>& line) {
+std::string describe_declaration(std::string_view rule, const std::optional<SourceLine>& line) {
   if (!line) return "";
   const char* what = rule.ends_with("race") || rule == "texture-fence" ? "; the other access is at "
                      : rule == "barrier" ? "; the other barrier is at "
@@ -85,21 +85,21 @@ void place(Finding& finding, FrontEnd& front_end) {
   finding.frames = front_end.frames(finding.object, finding.offsets);
   if (finding.declared) {
     finding.message +=
-        declared_at(finding.rule, front_end.symbolize(finding.object, *finding.declared));
+        describe_declaration(finding.rule, front_end.symbolize(finding.object, *finding.declared));
   }
 }
 
-Finding finding_of(const Findings::Entry& entry, const Launch& launch) {
+Finding make_finding(const Findings::Entry& entry, const Launch& launch) {
   const Fault& fault = entry.first;
   Finding finding;
   finding.rule = rule_name(rule_of(fault));
   finding.kernel = launch.kernel;
-  finding.message = words_of(fault);
+  finding.message = describe_fault(fault);
   finding.count = entry.count;
   const Module& module = launch.module_of(fault.pc);
   finding.object = module.path();
-  if (const auto offset = offset_of(fault, module)) finding.offsets.push_back(*offset);
-  finding.declared = declared_offset_of(fault, module);
+  if (const auto offset = find_offset(fault, module)) finding.offsets.push_back(*offset);
+  finding.declared = find_declaration_offset(fault, module);
   for (const void* caller : fault.callers) {
     if (caller == nullptr) break;
     if (const auto offset = module.offset_of(caller)) finding.offsets.push_back(*offset - 1);
@@ -107,7 +107,7 @@ Finding finding_of(const Findings::Entry& entry, const Launch& launch) {
   return finding;
 }
 
-Finding finding_of(const Findings::Rest& rest, const Launch& launch) {
+Finding make_finding(const Findings::Rest& rest, const Launch& launch) {
   Finding finding;
   finding.rule = rule_name(rest.rule);
   finding.kernel = launch.kernel;

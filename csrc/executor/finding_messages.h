@@ -9,7 +9,7 @@
 namespace metalbench::executor {
 
 void put(Writer& message, const std::vector<Finding>& findings);
-// Read findings, without frames. Texts are sanitised. Throws Garbled.
+// Read findings, without frames. Texts are sanitised. Throws MalformedMessage.
 [[nodiscard]] std::vector<Finding> findings_from(Reader& message);
 
 }  // namespace metalbench::executor

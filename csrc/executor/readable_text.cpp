@@ -1,4 +1,4 @@
-#include "executor/text.h"
+#include "executor/readable_text.h"
 
 #include <cstddef>
 

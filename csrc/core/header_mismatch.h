@@ -9,6 +9,6 @@
 namespace metalbench {
 
 // `found` is the abi version of the kernel's headers; see csrc/msl/mb/info.h.
-[[nodiscard]] Error other_headers(const std::string& device, std::uint32_t found);
+[[nodiscard]] Error header_mismatch(const std::string& device, std::uint32_t found);
 
 }  // namespace metalbench

@@ -20,14 +20,14 @@ struct Fence {
 };
 
 // Releases of other threadgroups that are known: by group, the time of the latest one.
-class Known {
+class KnownReleases {
  public:
   [[nodiscard]] bool is_empty() const { return everything_ == 0 && groups_.empty(); }
   [[nodiscard]] bool holds(std::uint64_t group, std::uint32_t time) const;
   void add(std::uint64_t group, std::uint32_t time) { join({{group, time}}, 0); }
   // Add all releases up to this time.
   void add_all(std::uint32_t time) { everything_ = std::max(everything_, time); }
-  void join(const Known& other) { join(other.groups_, other.everything_); }
+  void join(const KnownReleases& other) { join(other.groups_, other.everything_); }
 
  private:
   using Groups = std::vector<std::pair<std::uint64_t, std::uint32_t>>;
@@ -57,7 +57,7 @@ class AtomicReads {
 
 // Happens-before between SIMD-groups of a threadgroup, from one of its barriers to the next.
 // Releases and acquires of one lane count for its whole SIMD-group.
-class Handover {
+class HappensBefore {
  public:
   void start();
   void fence(std::uint32_t thread, Fence fence);

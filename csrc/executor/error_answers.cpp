@@ -1,4 +1,4 @@
-#include "executor/answers.h"
+#include "executor/error_answers.h"
 
 #include "core/errors.h"
 

@@ -1,4 +1,4 @@
-#include "executor/agreement.h"
+#include "executor/time_audit.h"
 
 #include <algorithm>
 #include <cmath>
@@ -38,16 +38,16 @@ std::string in_ms(double ns) {
 
 }  // namespace
 
-void Agreement::note_handshake(double way_ns) {
+void TimeAudit::note_handshake(double latency_ns) {
   if (handshakes_.size() < kept_handshakes) {
-    handshakes_.push_back(way_ns);
+    handshakes_.push_back(latency_ns);
   } else {
-    handshakes_[next_++ % kept_handshakes] = way_ns;
+    handshakes_[next_++ % kept_handshakes] = latency_ns;
   }
   if (windows_ == 0) honest_ns_ = handshake_ns();
 }
 
-double Agreement::handshake_ns() const {
+double TimeAudit::handshake_ns() const {
   if (handshakes_.empty()) return 0;
   std::vector<double> sorted = handshakes_;
   const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
@@ -55,30 +55,31 @@ double Agreement::handshake_ns() const {
   return *middle;
 }
 
-double Agreement::settle(double reported_ns, double seen_ns) {
-  if (!std::isfinite(reported_ns) || reported_ns < 0 || reported_ns > seen_ns + clock_slack_ns) {
+double TimeAudit::audit_window(double reported_ns, double observed_ns) {
+  if (!std::isfinite(reported_ns) || reported_ns < 0 ||
+      reported_ns > observed_ns + clock_slack_ns) {
     throw ForgedTimes("forged times: the kernel's process reports a window of " +
-                      in_ms(reported_ns) + ", of which only " + in_ms(seen_ns) +
+                      in_ms(reported_ns) + ", of which only " + in_ms(observed_ns) +
                       " passed; its times cannot be used");
   }
-  const double way_ns = seen_ns - reported_ns;
-  disagrees_ = way_ns > std::max(far * handshake_ns(), far_part * seen_ns);
+  const double latency_ns = observed_ns - reported_ns;
+  has_excess_ = latency_ns > std::max(far * handshake_ns(), far_part * observed_ns);
   ++windows_;
-  disagreeing_ += disagrees_ ? 1 : 0;
+  excessive_ += has_excess_ ? 1 : 0;
   if (windows_ >= fewest_windows &&
-      static_cast<double>(disagreeing_) > most_windows * static_cast<double>(windows_)) {
-    throw ForgedTimes("forged times: in " + std::to_string(disagreeing_) + " of " +
+      static_cast<double>(excessive_) > most_windows * static_cast<double>(windows_)) {
+    throw ForgedTimes("forged times: in " + std::to_string(excessive_) + " of " +
                       std::to_string(windows_) +
                       " windows the kernel's process reports far less time than passed, in the "
                       "last one " +
-                      in_ms(reported_ns) + " of " + in_ms(seen_ns) +
-                      ", while the latency is " + in_ms(handshake_ns()));
+                      in_ms(reported_ns) + " of " + in_ms(observed_ns) + ", while the latency is " +
+                      in_ms(handshake_ns()));
   }
-  const double believed_ns = std::min(handshake_ns(), most_growth * honest_ns_);
-  return std::max(reported_ns, seen_ns - std::min(allowed * believed_ns, most_allowed_ns));
+  const double trusted_ns = std::min(handshake_ns(), most_growth * honest_ns_);
+  return std::max(reported_ns, observed_ns - std::min(allowed * trusted_ns, most_allowed_ns));
 }
 
-void Agreement::check_idle(double worked_ns, double passed_ns) {
+void TimeAudit::check_idle(double worked_ns, double passed_ns) {
   overwork_ns_ += std::max(0.0, worked_ns - std::max(idle_work_ns, idle_part * passed_ns));
   if (overwork_ns_ <= most_overwork_ns) return;
   throw ForgedTimes(

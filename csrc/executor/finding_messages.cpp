@@ -1,6 +1,6 @@
-#include "executor/found.h"
+#include "executor/finding_messages.h"
 
-#include "executor/text.h"
+#include "executor/readable_text.h"
 
 namespace metalbench::executor {
 namespace {
@@ -11,7 +11,7 @@ constexpr std::uint32_t most_offsets = 64;
 
 std::uint32_t count_from(Reader& message, std::uint32_t most) {
   const auto count = message.get<std::uint32_t>();
-  if (count > most) throw Garbled(std::to_string(count) + " findings or places");
+  if (count > most) throw MalformedMessage(std::to_string(count) + " findings or places");
   return count;
 }
 
