@@ -114,8 +114,8 @@ class PythonSource final : public cpu::ParsedSource {
     return built;
   }
 
-  [[nodiscard]] std::string build_for_unaligned(
-      const std::string& function, const FunctionConstants& constants) const override {
+  [[nodiscard]] std::string build_for_unaligned(const std::string& function,
+                                                const FunctionConstants& constants) const override {
     if (!gpu_) return build(function, constants).path;
     const nb::gil_scoped_acquire gil;
     const nb::object result = engine().attr("build_for_gpu")(

@@ -1,3 +1,5 @@
+#include "cpu/module.h"
+
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -14,7 +16,6 @@
 #include "bindings/bindings.h"
 #include "core/errors.h"
 #include "core/includes.h"
-#include "cpu/module.h"
 #include "cpu/refused_calls.h"
 
 namespace metalbench::bindings {
@@ -279,8 +280,8 @@ NB_MODULE(_core, module) {
          const std::vector<std::string>& include_dirs) {
         const std::string text = without_lines(with_includes(source, filename, include_dirs));
         // Headers may be in any encoding.
-        return nb::steal<nb::str>(PyUnicode_DecodeUTF8(
-            text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+        return nb::steal<nb::str>(
+            PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
       },
       nb::arg("source"), nb::kw_only(), nb::arg("filename") = "<source>",
       nb::arg("include_dirs") = std::vector<std::string>{},

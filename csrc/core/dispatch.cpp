@@ -116,8 +116,8 @@ std::vector<ThreadgroupMemory> bind_threadgroup_memory(
                        " bytes of threadgroup memory, got " + std::to_string(given) +
                        "; use smaller tiles");
     }
-    memory.push_back({argument.index, (given + threadgroup_alignment - 1) /
-                                          threadgroup_alignment * threadgroup_alignment});
+    memory.push_back({argument.index, (given + threadgroup_alignment - 1) / threadgroup_alignment *
+                                          threadgroup_alignment});
   }
   return memory;
 }
@@ -147,9 +147,10 @@ void check_geometry(const PipelineInfo& info, const Dispatch& dispatch, const Li
        {std::pair{grid.x, dispatch.threads.x}, std::pair{grid.y, dispatch.threads.y},
         std::pair{grid.z, dispatch.threads.z}}) {
     if (!dispatch.grid_in_threads && std::uint64_t{groups} * size > most_positions) {
-      reject(info, "grid: positions do not fit 32 bits: expected at most 2^32 - 1 threads along an "
-                   "axis, got " +
-                       to_string(grid) + " threadgroups of " + to_string(dispatch.threads));
+      reject(info,
+             "grid: positions do not fit 32 bits: expected at most 2^32 - 1 threads along an "
+             "axis, got " +
+                 to_string(grid) + " threadgroups of " + to_string(dispatch.threads));
     }
   }
   check_count(info, dispatch.threads_per_grid(), "threads");

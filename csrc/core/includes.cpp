@@ -18,8 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Size limit of a candidate's file (metalbench/kernel/source_files.py) and of a header: 8 MiB. The longest
-// known kernel includes 30 headers with 300 KB in total.
+// Size limit of a candidate's file (metalbench/kernel/source_files.py) and of a header: 8 MiB. The
+// longest known kernel includes 30 headers with 300 KB in total.
 constexpr std::size_t most_file_bytes = std::size_t{8} << 20;
 constexpr std::size_t most_text_bytes = std::size_t{16} << 20;
 constexpr std::size_t most_inclusions = 4096;
@@ -128,7 +128,7 @@ std::optional<std::string> content_of(const fs::path& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (file < 0) return std::nullopt;
   std::optional<std::string> content;
-  struct stat status {};
+  struct stat status{};
   if (::fstat(file, &status) == 0 && S_ISREG(status.st_mode)) {
     content.emplace();
     char block[1 << 16];
@@ -227,8 +227,7 @@ Guard guard_of(const std::string& content) {
   std::size_t number = 0, depth = 0, directives = 0;
   for (std::size_t begin = 0; begin < content.size();) {
     const std::size_t end = std::min(content.find('\n', begin), content.size());
-    const std::string code =
-        comments.strip(std::string_view(content.data() + begin, end - begin));
+    const std::string code = comments.strip(std::string_view(content.data() + begin, end - begin));
     begin = end + 1;
     ++number;
     const auto directive = directive_of(code);

@@ -59,8 +59,8 @@ class ParsedSource {
                                     const FunctionConstants& constants) const = 0;
   // Return the path of a kernel build for buffers with element alignment only. For GPU sources; on
   // the cpu device every kernel is such a build. Call without locks.
-  [[nodiscard]] virtual std::string build_for_unaligned(
-      const std::string& function, const FunctionConstants& constants) const {
+  [[nodiscard]] virtual std::string build_for_unaligned(const std::string& function,
+                                                        const FunctionConstants& constants) const {
     return build(function, constants).path;
   }
   // Compile these functions together, without constants, where the front end supports it.

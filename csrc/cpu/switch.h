@@ -1,4 +1,5 @@
-// Switching between stacks in the runtime. csrc/msl/mb/cpu/switch.h describes the layout of a saved stack.
+// Switching between stacks in the runtime. csrc/msl/mb/cpu/switch.h describes the layout of a saved
+// stack.
 #pragma once
 
 #include <cstddef>

@@ -34,7 +34,7 @@ struct Capabilities {
   bool residency_sets = false;
   bool gpu_trace = false;  // captures can be written to a file
   std::string os_version;
-  NSInteger os_major = 0;  // 15 of macOS 15.1
+  NSInteger os_major = 0;          // 15 of macOS 15.1
   std::vector<std::string> tools;  // active_tools() when the device was opened
 };
 

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "core/errors.h"
-#include "metal/thread_qos.h"
 #include "metal/buffer.h"
 #include "metal/capabilities.h"
 #include "metal/capture.h"
@@ -15,6 +14,7 @@
 #include "metal/library.h"
 #include "metal/pool.h"
 #include "metal/program.h"
+#include "metal/thread_qos.h"
 #include "metal/tick.h"
 
 namespace metalbench::metal {

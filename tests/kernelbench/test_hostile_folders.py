@@ -272,5 +272,5 @@ def test_sample_numbers_of_kernelbench_are_bounded(tmp_path: Path, number: int) 
     (tmp_path / "generation_config.yaml").write_text("level: 3\n")
     changed = {"1": [RESULTS["1"][0] | {"sample_id": number}]}
     (tmp_path / "eval_results.json").write_text(json.dumps(changed))
-    with pytest.raises(DeclarationError, match="Expected `int` .*sample_id"):
+    with pytest.raises(DeclarationError, match=r"Expected `int` .*sample_id"):
         read_problems(tmp_path, None)

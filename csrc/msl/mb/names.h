@@ -12,10 +12,12 @@
   using packed_##T##3 = metal::packed_vec<T, 3>;  \
   using packed_##T##4 = metal::packed_vec<T, 4>;
 #define MB_NAMES(T) MB_VEC_NAMES(T) MB_PACKED_NAMES(T)
+// clang-format off
 #define MB_ALL_NAMES                                                                        \
   MB_VEC_NAMES(bool)                                                                        \
   MB_NAMES(char) MB_NAMES(uchar) MB_NAMES(short) MB_NAMES(ushort) MB_NAMES(int)             \
   MB_NAMES(uint) MB_NAMES(long) MB_NAMES(ulong) MB_NAMES(half) MB_NAMES(bfloat) MB_NAMES(float)
+// clang-format on
 
 MB_ALL_NAMES
 

@@ -3,6 +3,7 @@
 // registers are saved: a switch is a call.
 #pragma once
 
+// clang-format off
 #if defined(__x86_64__)
 
 #define MB_SAVE_STACK                                                                         \
@@ -38,3 +39,4 @@
 #else
 #error "the cpu device runs on x86-64 and aarch64"
 #endif
+// clang-format on
