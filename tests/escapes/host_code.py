@@ -230,7 +230,7 @@ REFUSED: dict[str, tuple[str, int, str]] = {
     "a static variable": (
         kernel("static int counter;\nx[i] = counter++;"),
         3,
-        "counter, a variable at program scope",
+        "variables in function scope cannot be declared static",
     ),
     "a static array, 8 GB": (
         kernel("x[i] = big[i]++;", "static char big[1ul << 33];"),
