@@ -341,17 +341,13 @@ def scaffold(name: str, folder: Path, *, like: Entry | None = None) -> tuple[Pat
     for path in targets:
         if path.exists() or path.is_symlink():
             raise DeclarationError(f"[{name}] {path} is already there; choose another name")
-    texts = _template(name) if like is None else _copies(name, like)
+    texts = (TASK.format(name=name), KERNEL) if like is None else _copies(name, like)
     folder.mkdir(parents=True, exist_ok=True)
     for path, text in zip(targets, texts, strict=True):
         # "x" also refuses a link to a file that does not exist.
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
     return targets
-
-
-def _template(name: str) -> tuple[str, str]:
-    return TASK.format(name=name), KERNEL
 
 
 def _copies(name: str, like: Entry) -> tuple[str, str]:

@@ -363,7 +363,11 @@ class Compiled:
 
         Raise DeclarationError or DispatchError if the launch does not fit kernel or device.
         """
-        inputs, outputs = self.inputs(workload), self._outputs(workload)
+        inputs = self.inputs(workload)
+        outputs = {
+            name: self._buffer(shape, self.task.outputs[name].type_in(self.dtype))
+            for name, shape in workload.output_shapes.items()
+        }
         return self.bind_buffers(workload, inputs, outputs, self.scratches(workload))
 
     def bind_buffers(
@@ -401,12 +405,6 @@ class Compiled:
         self, shape: tuple[int, ...], kind: DType, contents: np.ndarray[Any, Any] | None = None
     ) -> GuardedBuffer:
         return GuardedBuffer(self.device, shape, kind, self.guard_bytes, contents)
-
-    def _outputs(self, workload: Workload) -> dict[str, GuardedBuffer]:
-        return {
-            name: self._buffer(shape, self.task.outputs[name].type_in(self.dtype))
-            for name, shape in workload.output_shapes.items()
-        }
 
     def launch(self, line: Dispatch, values: Mapping[str, int]) -> Geometry:
         """Return the geometry of a dispatch line for `values` of sizes, constants and tunables."""

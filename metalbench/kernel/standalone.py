@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -362,8 +362,9 @@ def _task(kernel: Kernel, lines: _Lines) -> Task:
         flops_expression=parse(0),
         bytes_expression=None,
     )
-    size = 0
-    for name, shape in _shapes(task):
+    size, values = 0, task.values(SIZE)
+    for name, each in {**task.inputs, **task.outputs}.items():
+        shape = each.shape_at(values)
         size += 8 * math.prod(shape)
         if size > memory_bytes():
             raise DeclarationError(
@@ -376,9 +377,3 @@ def _task(kernel: Kernel, lines: _Lines) -> Task:
                 f"more, got {shape}"
             )
     return task
-
-
-def _shapes(task: Task) -> Iterator[tuple[str, tuple[int, ...]]]:
-    values = task.values(SIZE)
-    for name, each in {**task.inputs, **task.outputs}.items():
-        yield name, each.shape_at(values)

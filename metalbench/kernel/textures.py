@@ -65,8 +65,8 @@ def _option(name: str, value: str | None, numbers: str | None) -> Options:
     if name == "coord" and value in ("normalized", "pixel"):
         return {"normalized": value == "normalized"}
     try:
-        if name == "max_anisotropy" and numbers is not None:
-            return {"max_anisotropy": _anisotropy(numbers)}
+        if name == "max_anisotropy" and numbers is not None and 1 <= int(numbers) <= 16:
+            return {"max_anisotropy": int(numbers)}
         if name == "lod_clamp" and numbers is not None:
             least, most = (float(each.strip().removesuffix("f")) for each in numbers.split(","))
             return {"lod_clamp": (least, most)}
@@ -81,13 +81,6 @@ def _option(name: str, value: str | None, numbers: str | None) -> Options:
     }
     got = f"{name}::{value}" if value is not None else f"{name}({numbers})"
     raise DeclarationError(f"expected {forms.get(name, f'{name}::NAME')}, got {got}")
-
-
-def _anisotropy(text: str) -> int:
-    number = int(text)
-    if not 1 <= number <= 16:
-        raise ValueError(text)
-    return number
 
 
 # Textures of kernels: pixel formats and extents of `// texture:` lines.

@@ -405,14 +405,9 @@ def list_flags(
         *ATOMIC_FLAGS.get(machine, []),
         *(FAST_FLAGS if fast_math else PRECISE_FLAGS),
         # Without an auxiliary target, clang 22 crashes on bfloat.
-        *([*SPACES_FLAGS, *_pass_to_frontend("-aux-triple", goal.triple)] if spaces else []),
+        *([*SPACES_FLAGS, "-Xclang", "-aux-triple", "-Xclang", goal.triple] if spaces else []),
         *([*CONVERGENT_FLAGS, *list_checked_flags(goal, tools)] if checked else passes),
     ]
-
-
-def _pass_to_frontend(*options: str) -> list[str]:
-    """Return options for clang's front end that its driver does not accept."""
-    return [part for option in options for part in ("-Xclang", option)]
 
 
 @cache

@@ -341,7 +341,11 @@ def ptx_of(
         for name, attributes in generated.attribute_groups.items():
             generated.set_attribute_group(name, f'"no-jump-tables"="true" {attributes}')
         ptx = compile_module(generated)
-    _check_complete(ptx, translate)
+    # Nothing is linked to a kernel.
+    missing = dict.fromkeys(_MISSING.findall(ptx))
+    if missing:
+        said = "\n".join(f"undefined symbol: {name}" for name in missing)
+        raise CompileError(translate.linker(said) or said)
     _check_initialisers(ptx)
     for path, text in ((target.with_suffix(".cpp"), code.text), (target, ptx)):
         with build_cache.write_atomically(path) as made:
@@ -368,14 +372,6 @@ def _check_initialisers(ptx: str) -> None:
             f"cuda: a constant holds the address of threadgroup memory ({', '.join(names)}), which "
             "PTX has no initialiser for; choose the pointer with `if` or arithmetic instead"
         )
-
-
-def _check_complete(ptx: str, translate: MessageTranslator) -> None:
-    """Nothing is linked to a kernel."""
-    missing = dict.fromkeys(_MISSING.findall(ptx))
-    if missing:
-        said = "\n".join(f"undefined symbol: {name}" for name in missing)
-        raise CompileError(translate.linker(said) or said)
 
 
 # Compile one kernel of a source: as vectors if possible, or else thread by thread.
