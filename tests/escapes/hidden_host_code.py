@@ -186,6 +186,7 @@ ASSEMBLY: dict[str, tuple[str, str]] = {
 
 # Threadgroup variables `s` and `y` are the rewriter's to name.
 GROUP = "threadgroup float s[32]; threadgroup float y; s[i % 32] = y = 1;\n"
+STATIC = "variables in function scope cannot be declared static"
 NOT_CONSTANT = "that is not constant|program scope variable must reside in constant address space"
 OWN_NAME = "a name of the (engine|compiler)'s own"
 STATICS: dict[str, tuple[str, str]] = {
@@ -232,14 +233,14 @@ STATICS: dict[str, tuple[str, str]] = {
     ),
     "near a storage, in a function": (
         kernel(f"{GROUP}static int tmb_storage_s; x[i] = tmb_storage_s++;"),
-        NOT_CONSTANT,
+        STATIC,
     ),
     "near a storage, in a template": (
         kernel(
             f"{GROUP}x[i] = f<int>();",
             "template <class T> T f() { static T tmb_part_s; return tmb_part_s++; }",
         ),
-        NOT_CONSTANT,
+        STATIC,
     ),
     "near a storage, a member": (
         kernel(
