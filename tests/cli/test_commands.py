@@ -225,7 +225,7 @@ def test_doctor_takes_a_kernel_through_a_process_of_its_own(
     monkeypatch.setitem(list_worker_messages(), "result", Stage)
     finding = examine()
     assert finding.health is Health.BROKEN
-    assert "sent an invalid result: result: expected Stage, got dict" in finding.detail
+    assert "sent an invalid result: result: Expected `str`, got `object`" in finding.detail
     assert finding.remedy == "metalbench run --in-process"
 
 
