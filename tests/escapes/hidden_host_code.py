@@ -254,7 +254,7 @@ STATICS: dict[str, tuple[str, str]] = {
     ),
     "named after a storage's function": (
         kernel("static int counter; x[i] = counter++;\n" + GROUP),
-        NOT_CONSTANT,
+        STATIC,
     ),
     "a compound literal": (
         kernel("x[i] = p[0]++;", "static int* const p = (int[2]){1, 2};"),
@@ -270,7 +270,7 @@ STATICS: dict[str, tuple[str, str]] = {
     ),
     "a variable that a lambda keeps": (
         kernel("auto f = [n = 0]() mutable { static int kept; return kept++ + n; };\nx[i] = f();"),
-        NOT_CONSTANT,
+        STATIC,
     ),
     "by an alias of the engine's namespace": (
         kernel("x[i] = sizeof(m::Launch);", "namespace m = mb;"),
@@ -544,9 +544,8 @@ TAKEN: dict[str, str] = {
         f"{GROUP}x[i] = s[i % 32] + y + t();",
         "inline float t() { return 0; }",
     ),
-    "variables of one name in several functions": kernel(
-        "x[i] = f(i) + g<float>(i);",
-        "inline float f(uint i) { threadgroup float t[8]; t[i % 8] = 1; return t[i % 8]; }\n"
-        "template <class T> T g(uint i) { threadgroup T t[8]; t[i % 8] = 1; return t[i % 8]; }",
+    "variables of one name in several blocks": kernel(
+        "{ threadgroup float t[8]; t[i % 8] = 1; x[i] = t[i % 8]; }\n"
+        "{ threadgroup int t[8]; t[i % 8] = 1; x[i] += t[i % 8]; }",
     ),
 }

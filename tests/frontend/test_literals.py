@@ -88,8 +88,11 @@ def test_a_template_compares_with_the_float():
 
 @pytest.mark.parametrize("type_", ["half", "bfloat"])
 def test_short_floats_among_literals(type_):
-    text = f"""template<typename T> float g(T x) {{ return clamp(x, 0.0, 1.0) + T(x * 0.5); }}
-    {KERNEL.format(type=type_)} {{ y[i] = clamp(x[i], 0.0, 1.0) + g(x[i]) + max(x[i], 0.25); }}"""
+    text = f"""template<typename T> float g(T x) {{ return clamp(x, T(0.0), T(1.0)) + T(x * 0.5); }}
+    {KERNEL.format(type=type_)} {{
+      using T = {type_};
+      y[i] = clamp(x[i], T(0.0), T(1.0)) + g(x[i]) + max(float(x[i]), 0.25);
+    }}"""
     values = np.array([-1, 0.5, 2], np.float32)
     upper = (values.view(np.uint32) >> 16).astype(np.uint16)
     x = values.astype(np.float16) if type_ == "half" else upper
