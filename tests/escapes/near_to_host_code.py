@@ -34,13 +34,12 @@ TAKEN: dict[str, str] = {
     "recursion": kernel(
         "x[i] = sum(1);", "static float sum(int n) { return n ? 1 + sum(n - 1) : 1; }"
     ),
-    "goto": kernel("x[i] = 0;\nagain: x[i] += 1;\nif (x[i] < 2) goto again;"),
     "lambdas": kernel("auto f = [&](float a) { return a + 1; };\nx[i] = f(1);"),
     "variables with near names": kernel(
         "int mb = 1, mb_size = 1, news = 0, asm_ = 0; x[i] = mb + mb_size + news + asm_;"
     ),
     "members and parameters called mb": kernel(
-        "S s; x[i] = twice(s.mb) + S::mb2 - 1;\ngoto mb;\nmb: return;",
+        "S s; x[i] = twice(s.mb) + S::mb2 - 1;",
         "namespace n { struct mb { float a; }; }\nnamespace q = n;\n"
         "struct S { float mb = 1; static constexpr constant int mb2 = 1; };\n"
         "float twice(float mb) { return mb ? mb + mb : mb; }",

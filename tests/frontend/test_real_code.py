@@ -77,7 +77,7 @@ SIGNATURE = "kernel void f(device float* out, uint i [[thread_position_in_grid]]
             "",
             "float x = 0;\n#pragma unroll\nfor (int k = 0; k < 3; ++k) x += k;\n"
             '_Pragma("clang loop unroll(full)") for (int k = 0; k < 2; ++k) x += k;\n'
-            "if (i > 1) goto end; x += 10; end:;\n"
+            "if (i <= 1) x += 10;\n"
             "float3 a = {1, 2}; uint4 b = {1u}; float2 c{3}; float4 d = (float4)2;\n"
             "switch (i) { case 0: x += a.z; break; case 1: x += b.x; [[fallthrough]];\n"
             "  default: x += c.y + d.w; }\nout[i] = x;",
