@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 from click.testing import CliRunner, Result
 from example_results import CPU, correct
 
@@ -178,8 +179,10 @@ def test_reproduce_does_not_run_incomparable_records(
     command("certify", "twice", "--out", tmp_path, *QUICK)
     file = tmp_path / "twice-float32-seed.record.json"
     made = read_exported(file)
-    moved = replace(made, machine=replace(made.machine, name="Another CPU", mlx="0.1"))
-    file.write_text(replace(moved, sha256=moved.digest).text)
+    moved = structs.replace(
+        made, machine=structs.replace(made.machine, name="Another CPU", mlx="0.1")
+    )
+    file.write_text(structs.replace(moved, sha256=moved.digest).text)
     monkeypatch.setattr(certificate, "run_trials", None)
     done = command("reproduce", file)
     assert done.exit_code == 3, done.output

@@ -11,8 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.generated_kernels import KINDS as GENERATED_KINDS
-from benchmarks.generated_kernels import generate_source
 from metalbench.msl import engine
 from metalbench.msl.ir.module import Module
 from metalbench.msl.ir.text import IrError
@@ -21,6 +19,10 @@ from metalbench.msl.toolchain.run_tool import TooSlowError
 from metalbench.msl.transforms import block_layout
 from metalbench.msl.vectorize.body import LaunchShape
 from metalbench.msl.vectorize.module import vectorize_module
+
+sys.path.append(str(Path(__file__).parents[2]))
+from benchmarks.generated_kernels import KINDS as GENERATED_KINDS
+from benchmarks.generated_kernels import generate_source
 
 HEADER = "#include <metal_stdlib>\nusing namespace metal;\n"
 BARRIER = "threadgroup_barrier(mem_flags::mem_threadgroup);"

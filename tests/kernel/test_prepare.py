@@ -108,7 +108,7 @@ def test_the_geometry_comes_from_the_header(device):
 
 
 LIMITED = RIGHT.replace(
-    "kernel void scale", "[[max_total_threads_per_threadgroup(64)]]\nkernel void scale"
+    "kernel void scale", "[[kernel, max_total_threads_per_threadgroup(64)]] void scale"
 )
 
 

@@ -205,8 +205,8 @@ def test_matrix_constructors(compiles):
         static_assert(same(float2x2(1, 2, 3, 4), float2x2(float2(1, 2), float2(3, 4))));
         static_assert(same({{1, 2}, {3, 4}}, float2x2(half2x2(1, 2, 3, 4))));
         static_assert(same(float2x2(2), float2x2(2, 0, 0, 2)));
-        constexpr float3x2 a = {{1, 2}, {3, 4}, {5, 6}};
-        constexpr float4x3 b(float3(1), float3(2), float3(3), float3(4));
+        constant constexpr float3x2 a = {{1, 2}, {3, 4}, {5, 6}};
+        constant constexpr float4x3 b(float3(1), float3(2), float3(3), float3(4));
         static_assert(a[2].y == 6 && a[1][0] == 3 && b[3].z == 4 && b.columns[2].x == 3);
         static_assert(a != float3x2(1.0f) && float3x3(1)[2][2] == 1 && float3x3(1)[2][0] == 0);
     """)

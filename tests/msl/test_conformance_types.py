@@ -118,7 +118,7 @@ def test_constants(cpu, kind):
 
 def test_arrays(compiles):
     compiles("""
-        constexpr array<int, 3> a = {1, 2, 3};
+        constant constexpr array<int, 3> a = {1, 2, 3};
         constexpr int total() {
           int sum = 0;
           for (auto x : a) sum += x;
@@ -128,11 +128,11 @@ def test_arrays(compiles):
           return sum + b[0] + b.back() + b[1] + (b != a) + (a == a);
         }
         static_assert(total() == 6 + 8 + 9 + 2 && a.size() == 3 && !a.empty() && a.front() == 1);
-        constexpr float raw[] = {1, 2, 3};
-        constexpr auto r = make_array_ref(raw);
+        constant constexpr float raw[] = {1, 2, 3};
+        constant constexpr auto r = make_array_ref(raw);
         static_assert(r.size() == 3 && r[2] == 3 && make_array_ref(raw, 2).size() == 2);
         static_assert(array_ref<int>(a)[1] == 2);
-        constexpr uniform<int> u = make_uniform(3);
+        constant constexpr uniform<int> u = make_uniform(3);
         static_assert(u + 1 == 4);
     """)
 

@@ -13,9 +13,9 @@ DECLARATIONS = """
     template <typename T, {size} N> constexpr vec<T, N> doubled(vec<T, N> v) {{ return v + v; }}
     template <typename T, {size} N, {size} M>
     constexpr vec<T, N + M> joined(vec<T, N> a, vec<T, M> b) {{ return vec<T, N + M>(a, b); }}
-    template <typename T> struct Of {{ static constexpr int count = 1; }};
+    template <typename T> struct Of {{ static constexpr constant int count = 1; }};
     template <typename T, {size} N> struct Of<vec<T, N>> {{
-      static constexpr int count = N;
+      static constexpr constant int count = N;
       static_assert(is_same_v<decltype(N), {size}>);
     }};
     static_assert(ofVector(half3(1)) == 3 && ofPacked(packed_char4(1)) == 4);

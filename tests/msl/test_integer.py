@@ -186,17 +186,17 @@ def test_unpack_inverts_pack(elementwise, kind):
 
 def test_float_to_integer_matrix_functions(compiles):
     compiles("""
-        constexpr float2x2 m(1, 2, 3, 4);
+        constant constexpr float2x2 m(1, 2, 3, 4);
         static_assert(m[1].x == 3 && all(m * float2(1, 1) == float2(4, 6)));
         static_assert(all(float2(1, 1) * m == float2(3, 7)) && determinant(m) == -2);
         static_assert(transpose(m) == float2x2(float2(1, 3), float2(2, 4)));
         static_assert(m * float2x2(1.0f) == m && (m + m) == m * 2.0f);
         static_assert(determinant(float3x3(2.0f)) == 8 && determinant(float4x4(2.0f)) == 16);
-        constexpr float4x4 large(float4(0, 1, 0, 0), float4(1, 0, 0, 0), float4(0, 0, 3, 0),
+        constant constexpr float4x4 large(float4(0, 1, 0, 0), float4(1, 0, 0, 0), float4(0, 0, 3, 0),
                                  float4(5, 5, 5, 2));
         static_assert(determinant(large) == -6);
         static_assert(all(cross(float3(1, 0, 0), float3(0, 1, 0)) == float3(0, 0, 1)));
         static_assert(dot(float3(1, 2, 3), float3(4, 5, 6)) == 32);
-        constexpr float2x3 tall(float3(1, 2, 3), float3(4, 5, 6));
+        constant constexpr float2x3 tall(float3(1, 2, 3), float3(4, 5, 6));
         static_assert(all(tall * float2(1, 10) == float3(41, 52, 63)));
     """)

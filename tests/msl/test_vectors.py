@@ -40,9 +40,9 @@ def test_constructors(compiles):
         static_assert(same(float4(float3(1, 2, 3), 4), float4(1, float3(2, 3, 4))));
         static_assert(same(float4(int4(1, -2, 3, 4)), float4(half4(1, -2, 3, 4))));
         static_assert(same(float4(half4(bfloat4(1, 2, 3, 4))), float4(1, 2, 3, 4)));
-        constexpr uint4 short_list = {1, 2, 3};
+        constant constexpr uint4 short_list = {1, 2, 3};
         static_assert(short_list.w == 0 && short_list[2] == 3);
-        constexpr float3 splat = 2;
+        constant constexpr float3 splat = 2;
         static_assert(splat.z == 2 && float4(bool4(true)).y == 1);
         static_assert(all(int3(float3(1.9f, -1.9f, 0.5f)) == int3(1, -1, 0)));
         static_assert(all(float3(packed_float3(1, 2, 3)) == float3(1, 2, 3)));
