@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec import structs
 from click.testing import CliRunner, Result
 from example_results import CPU, correct
+from msgspec import structs
 
 from metalbench import compare
 from metalbench.cli import main
