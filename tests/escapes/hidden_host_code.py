@@ -347,7 +347,7 @@ IMPORTS: dict[str, tuple[str, str]] = {
         kernel(
             "x[i] = write(2, x, 6);", 'extern "C" [[kernel]] long write(int, device void*, uint);'
         ),
-        _HOST,
+        "invalid return type 'long' for kernel function",
     ),
     "a function that is called a kernel behind its name": (
         kernel(

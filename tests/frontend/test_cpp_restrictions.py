@@ -85,6 +85,7 @@ def test_a_restriction_is_refused_in_metals_words(text: str, message: str) -> No
     [
         f"{KERNEL} {{ constexpr float a = 1; x[i] = a; }}",
         f"{KERNEL} {{ static constant float a[2] = {{1, 2}}; x[i] = a[i & 1]; }}",
+        f"{KERNEL} {{ static threadgroup float a[64]; a[i & 63] = 1; x[i] = a[i & 63]; }}",
         f"static float g() {{ return 1; }}\n{KERNEL} {{ x[i] = g(); }}",
         f"struct S {{ static float g() {{ return 1; }} }};\n{KERNEL} {{ x[i] = S::g(); }}",
         f"float g() noexcept {{ return 1; }}\n{KERNEL} {{ x[i] = g(); }}",

@@ -79,7 +79,7 @@ def _check_function(source: Source, declaration: Declaration) -> Iterator[Violat
     if stage == "kernel":
         yield from _check_kernel(tokens, declaration)
     if declaration.body:
-        yield from _find_local_variables(tokens, declaration, stage)
+        yield from _find_local_variables(source, declaration, stage)
 
 
 def _check_kernel(tokens: Tokens, declaration: Declaration) -> Iterator[Violation]:
@@ -112,18 +112,20 @@ def _check_kernel(tokens: Tokens, declaration: Declaration) -> Iterator[Violatio
 
 
 def _find_local_variables(
-    tokens: Tokens, declaration: Declaration, stage: str
+    source: Source, declaration: Declaration, stage: str
 ) -> Iterator[Violation]:
     """Yield variables of a function that no Metal function may have.
 
     MSL 4.4: only kernels, mesh and object functions have threadgroup variables.
     """
     assert declaration.body is not None
+    tokens, aliases = source.tokens, source.aliases
     opening, closing = declaration.body
     for index in tokens.occurrences.get("static", ()):
         if opening < index < closing and _begins_statement(tokens, index):
             words = _list_declaration(tokens, index, closing)
-            if "constant" not in words:
+            meant = {part for word in words for part in aliases.get(word, word).split()}
+            if not meant & {"constant", "threadgroup"}:
                 yield (
                     index,
                     "variables in function scope cannot be declared static",
