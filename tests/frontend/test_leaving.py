@@ -52,7 +52,7 @@ def lower_text(source, body):
         ),
         (
             "while (x) for (uint k = 0; k < x; ++k) x = simd_sum(x);",
-            f"{{ {BEGINS} {{ for (uint k = 0; k < x; ++k) x = simd_sum(x); }} {MARK}; }}",
+            f"{{ {BEGINS} {{ for (uint k = 0; k < x; ++k) x = simd_sum(x); {MARK}; }} }}",
         ),
     ],
 )
