@@ -80,6 +80,12 @@ MB_FUNC T expect_operand(T value) {
   return value;
 }
 
+// The types of atomic objects that functions have (MSL, atomic functions).
+template <class T>
+inline constexpr bool is_atomic_word = __is_same(T, int) || __is_same(T, uint);
+template <class T>
+inline constexpr bool is_atomic_sum = is_atomic_word<T> || __is_same(T, float);
+
 }  // namespace mb
 
 namespace metal {
@@ -114,12 +120,6 @@ MB_FUNC bool atomic_compare_exchange_strong_explicit(volatile _atomic<T>* object
   return atomic_compare_exchange_weak_explicit(object, expected, desired, a, b);
 }
 
-// MSL 6.15.2: the types of atomic objects that each function has.
-template <class T>
-inline constexpr bool mb_is_atomic_word = __is_same(T, int) || __is_same(T, uint);
-template <class T>
-inline constexpr bool mb_is_atomic_sum = mb_is_atomic_word<T> || __is_same(T, float);
-
 #define MB_FETCH(name, has_type, result, is_native, native, ...)                        \
   template <class T, class U, class = typename mb::enable_if<has_type>::type>           \
   MB_FUNC result name(volatile _atomic<T>* object, U operand, memory_order) {           \
@@ -132,9 +132,9 @@ inline constexpr bool mb_is_atomic_sum = mb_is_atomic_word<T> || __is_same(T, fl
           &object->mb_value, given, MB_LAMBDA2 { return __VA_ARGS__; }));               \
   }
 #define MB_FETCH_WORD(op) \
-  MB_FETCH(atomic_fetch_##op##_explicit, mb_is_atomic_word<T>, T, true, fetch_##op, x)
-MB_FETCH(atomic_fetch_add_explicit, mb_is_atomic_sum<T>, T, mb::is_native_sum<T>, fetch_add, x + y)
-MB_FETCH(atomic_fetch_sub_explicit, mb_is_atomic_sum<T>, T, __is_integral(T), fetch_sub, x - y)
+  MB_FETCH(atomic_fetch_##op##_explicit, mb::is_atomic_word<T>, T, true, fetch_##op, x)
+MB_FETCH(atomic_fetch_add_explicit, mb::is_atomic_sum<T>, T, mb::is_native_sum<T>, fetch_add, x + y)
+MB_FETCH(atomic_fetch_sub_explicit, mb::is_atomic_sum<T>, T, __is_integral(T), fetch_sub, x - y)
 MB_FETCH_WORD(min)
 MB_FETCH_WORD(max)
 MB_FETCH_WORD(and)

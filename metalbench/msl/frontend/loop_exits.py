@@ -14,7 +14,7 @@ from metalbench.msl.frontend.tokens import Tokens, find_closing_angle, is_name
 from metalbench.msl.frontend.unsupported import ATTRIBUTE_SPELLINGS
 
 LOOPS = ("for", "while", "do")
-_JUMPS = ("break", "continue", "return", "goto")
+_JUMPS = ("break", "continue", "return")
 _WITH_HEADS = ("if", "for", "while", "switch")
 
 

@@ -48,7 +48,7 @@ _NOT_TYPES = frozenset(
 )
 _REFUSED = frozenset({"constexpr", "extern", "register", "mutable", "auto", "thread_local"})
 _INTEGERS = frozenset({"unsigned", "signed", "char", "short", "int", "long"})
-_STATEMENTS = frozenset({"return", "goto", "else", "do", "case", "new", "throw"})
+_STATEMENTS = frozenset({"return", "else", "do", "case", "new", "throw"})
 _ADVICE = "write `threadgroup type name[size];` as a separate statement"
 
 
