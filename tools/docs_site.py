@@ -1,6 +1,6 @@
 """Hooks of mkdocs: pages of the repository's root, the help of all commands, links to sources.
 
-`pip install '.[docs,jax]' && mkdocs build --strict` builds the site in build/site.
+`pip install '.[docs]' && mkdocs build --strict` builds the site in build/site.
 """
 
 from __future__ import annotations
