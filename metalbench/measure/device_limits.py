@@ -282,12 +282,14 @@ def _most_a_ns(device: Device, library: Library, name: str, values: dict[str, An
     return threads * CEILING_STEPS / min(device.run([dispatch]) for _ in range(WINDOWS))
 
 
-# Create the probe: fixed work in registers, whose time tells the clock of a device.
+# Create the probes: fixed work in registers, whose time tells the clock of a device, and reads of
+# memory, whose time tells whether the caches hold it.
 
 PROBE_SOURCE = Path(__file__).with_name("probe.metal")
 LENGTH_NS = 100_000
 # One SIMD-group: all cores have the same clock, and more would use power.
 PROBE_LANES = 32
+READ_THREADS = 256
 FIRST_STEPS = 1024
 TRIES = 3
 
@@ -296,7 +298,7 @@ _steps_of: dict[tuple[str, str], int] = {}
 
 def create_probe(device: Device) -> list[Dispatch]:
     """Return the dispatches of the probe on `device`, about 0.1 ms long, calibrated once."""
-    pipeline = _compile_probe(device)
+    pipeline = _compile_probes(device).pipeline("probe")
     known = device.kind, device.name
     if known not in _steps_of:
         _steps_of[known] = _calibrate(device, pipeline, 1, LENGTH_NS)
@@ -305,15 +307,33 @@ def create_probe(device: Device) -> list[Dispatch]:
 
 def create_parallel_probe(device: Device, length_ns: float) -> list[Dispatch]:
     """Return the dispatches of a probe on all cores of `device`, about `length_ns` long."""
-    pipeline = _compile_probe(device)
+    pipeline = _compile_probes(device).pipeline("probe")
     threadgroups = cores_of(device) * CEILING_THREADGROUPS_A_CORE
     steps = _calibrate(device, pipeline, threadgroups, length_ns)
     return _dispatches(device, pipeline, steps, threadgroups)
 
 
-def _compile_probe(device: Device) -> Pipeline:
+def create_memory_probe(device: Device, size: int, threadgroups: int) -> list[Dispatch]:
+    """Return the dispatches of a probe that reads `size` bytes by at most `threadgroups`."""
+    from metalbench import _core
+
+    threadgroups = min(threadgroups, cores_of(device) * CEILING_THREADGROUPS_A_CORE)
+    words = max(1, size // (4 * threadgroups))
+    data = device.allocate(4 * words * threadgroups)
+    data.numpy("float32")[:] = 1  # pages that nobody has written are one page of zeros
+    values = {
+        "data": data,
+        "end": device.allocate(4 * threadgroups),
+        "words_of_threadgroup": words,
+    }
+    pipeline = _compile_probes(device).pipeline("read")
+    threads, groups = (READ_THREADS, 1, 1), (threadgroups, 1, 1)
+    return [_core.Dispatch(pipeline, values, threads=threads, threadgroups=groups)]
+
+
+def _compile_probes(device: Device) -> Library:
     source = PROBE_SOURCE.read_text(encoding="utf-8")
-    return device.compile(source, filename=str(PROBE_SOURCE)).pipeline("probe")
+    return device.compile(source, filename=str(PROBE_SOURCE))
 
 
 def _calibrate(device: Device, pipeline: Pipeline, threadgroups: int, length_ns: float) -> int:

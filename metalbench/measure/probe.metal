@@ -1,4 +1,4 @@
-// A probe of the clock: a chain of fused multiply-adds in registers, each waiting for the last, so
+// `probe` is of the clock: a chain of fused multiply-adds in registers, each waiting for the last, so
 // that its time is `steps` latencies at the present clock and nothing else.
 #include <metal_stdlib>
 using namespace metal;
@@ -13,4 +13,23 @@ using namespace metal;
     value = fma(value, 0.996f, 0.0625f);
   }
   end[lane] = value;
+}
+
+// `read` is of the memory: its time is that of reading the words, once each. A barrier makes the CPU
+// engine run the threads in vectors, whose loads take less time than the data of the caches.
+constant uint READ_THREADS = 256;
+[[kernel]] void read(device const float* data, device float* end,
+                     constant uint& words_of_threadgroup,
+                     uint threadgroup_index [[threadgroup_position_in_grid]],
+                     uint thread_index [[thread_position_in_threadgroup]]) {
+  threadgroup float sums[READ_THREADS];
+  device const float* first = data + threadgroup_index * words_of_threadgroup;
+  float sum = 0.0f;
+  for (uint place = thread_index; place < words_of_threadgroup; place += READ_THREADS)
+    sum += first[place];
+  sums[thread_index] = sum;
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  if (thread_index > 0) return;
+  for (uint lane = 1; lane < READ_THREADS; ++lane) sum += sums[lane];
+  end[threadgroup_index] = sum;
 }

@@ -18,6 +18,7 @@ from metalbench.kernel.memory import GuardedBuffer
 from metalbench.kernel.prepare import Bound, Compiled
 from metalbench.measure.device_limits import (
     RotationPlan,
+    create_memory_probe,
     create_parallel_probe,
     create_probe,
     last_level_cache_bytes,
@@ -281,11 +282,14 @@ def _hold_same_values(one: Bound, other: Bound) -> bool:
 # Other load must not condemn an honest kernel. So a suspicion is put to a sequential test: further
 # audits are taken until enough of them say the same. Load meets all blocks alike, so new rounds of
 # an honest kernel take longer than known ones with a probability of at most a half. A round alone
-# meets what a window does not: a short round can end before the second core has woken up, in most
-# of the rounds of a busy machine. So a probe that is as long and that uses all cores is timed alone
-# and within windows, alternating with the kernel, and the kernel's limit is raised by the probe's
-# factor. Both need this process to treat all blocks alike. Numerical libraries keep threads
-# spinning after a product of matrices, so nothing is judged before the last round of an audit.
+# meets what a window does not. A short round can end before the second core has woken up, in most
+# of the rounds of a busy machine. Caches can lose the data between two requests: one threadgroup
+# that read 8 MB took 0.15 ms a round within windows, and alone up to 1.0 ms, also in the sixth of
+# several rounds. So two probes are timed alone and within windows, alternating with the kernel: one
+# is as long and uses all cores, the other reads as much memory in as many threadgroups. The
+# kernel's limit is raised by the first one's factor and by the second one's difference. Both
+# hypotheses need this process to treat all blocks alike. Numerical libraries keep threads spinning
+# after a product of matrices, so nothing is judged before the last round of an audit.
 
 Values = np.ndarray[Any, Any]
 # Rounds of a block fill this time, within these numbers; of rounds as slow as this a block has one.
@@ -316,8 +320,8 @@ STEP_S, SPINNING_S = 0.01, 0.3
 class Audit:
     """Times in ns of single rounds by block, in order, and of rounds within windows.
 
-    `probe_alone_ns` and `probe_window_ns` are times of the probe, taken as plain rounds and as
-    rounds of a window are.
+    `probe_*_ns` are times of the probe on all cores, and `memory_*_ns` those of the probe of the
+    memory, taken as plain rounds and as rounds of a window are.
     """
 
     plain_ns: tuple[float, ...]
@@ -326,6 +330,8 @@ class Audit:
     window_ns: tuple[float, ...] = ()
     probe_alone_ns: tuple[float, ...] = ()
     probe_window_ns: tuple[float, ...] = ()
+    memory_alone_ns: tuple[float, ...] = ()
+    memory_window_ns: tuple[float, ...] = ()
 
     @property
     def reuse(self) -> float:
@@ -334,10 +340,17 @@ class Audit:
 
     @property
     def probe_factor(self) -> float:
-        """Return the time of the probe alone over that within windows, at least 1: minima."""
+        """Return the time of the probe alone over that within windows, at least 1."""
         if not self.probe_window_ns:
             return 1.0
-        return max(1.0, min(self.probe_alone_ns) / min(self.probe_window_ns))
+        return max(1.0, float(np.median(self.probe_alone_ns)) / min(self.probe_window_ns))
+
+    @property
+    def memory_ns(self) -> float:
+        """Return by how much the probe of the memory takes longer alone than within windows."""
+        if not self.memory_window_ns:
+            return 0.0
+        return max(0.0, float(np.median(self.memory_alone_ns)) - min(self.memory_window_ns))
 
 
 @dataclass
@@ -348,7 +361,7 @@ class ReuseAudit:
     random: np.random.Generator = field(default_factory=np.random.default_rng)
     audits: list[Audit] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
-    _probe: list[Dispatch] = field(default_factory=list)
+    _probes: list[tuple[list[Dispatch], int]] = field(default_factory=list)
 
     @property
     def _inputs(self) -> list[Bound]:
@@ -360,22 +373,28 @@ class ReuseAudit:
     def run(self, *, window: int = 0) -> None:
         """Take one audit; afterwards the memory is as after a round of the timed passes.
 
-        Windows of `window` rounds are timed, too, unless it is 0, and the probe in both ways.
+        Unless `window` is 0, each plain round follows a window of `window` rounds, and each probe
+        is timed in the same way.
         """
         plain_ns, count = [self._time_round()], 1
         if plain_ns[0] < SLOW_ROUND_NS:
             plain_ns.append(self._time_round())
             count = int(np.clip(BLOCK_NS / min(plain_ns), FEWEST_ROUNDS, MOST_ROUNDS))
             plain_ns += [self._time_round() for _ in range(count - 2)]
-        window_ns, probe_alone_ns, probe_window_ns = [], [], []
+        controls: list[list[float]] = []
         if window:
-            if not self._probe:
-                length_ns = min(SLOW_ROUND_NS, self._time_round(window))
-                self._probe = create_parallel_probe(self.rotation.device, length_ns)
-            for _ in range(count):
-                window_ns.append(self._time_round(window))
-                probe_window_ns.append(self._time_probe(window))
-                probe_alone_ns.append(self._time_probe())
+            if not self._probes:
+                self._probes = self._create_probes(window)
+            timed = ((self.rotation.dispatches, window), *self._probes)
+            rows = [
+                [
+                    self._time(dispatches, rounds)
+                    for dispatches, most in timed
+                    for rounds in (1, most)
+                ]
+                for _ in range(count)
+            ]
+            plain_ns, *controls = map(list, zip(*rows, strict=True))
         draws = self._draw_workloads(2 * count)
         pairs = [draws[2 * place : 2 * place + 2] for place in range(count)]
         known = [each.workload for each in self._inputs]
@@ -395,8 +414,7 @@ class ReuseAudit:
         for each in self._inputs:
             each.load(each.workload)
         self.rotation.run()
-        times = plain_ns, known_ns, new_ns, window_ns, probe_alone_ns, probe_window_ns
-        self.audits.append(Audit(*map(tuple, times)))
+        self.audits.append(Audit(*map(tuple, [plain_ns, known_ns, new_ns, *controls])))
         _await_idle_threads()
 
     def report(self, pass_ns: Values, window: int) -> Report:
@@ -463,15 +481,33 @@ class ReuseAudit:
         )
 
     def _is_slower_alone(self, audit: Audit, window_ns: float) -> bool:
-        return min(audit.plain_ns) > audit.probe_factor * ALONE * window_ns + ALONE_NS
+        limit_ns = audit.probe_factor * ALONE * window_ns + ALONE_NS
+        return min(audit.plain_ns) > limit_ns + ALONE * audit.memory_ns
 
     def _time_round(self, window: int = 1) -> float:
         """Return the time in ns of one round, of a request of `window` rounds."""
         return self._time(self.rotation.dispatches, window)
 
-    def _time_probe(self, window: int = 1) -> float:
-        """Return the time in ns of one execution of the probe, of a request of `window`."""
-        return self._time(self._probe, window)
+    def _create_probes(self, window: int) -> list[tuple[list[Dispatch], int]]:
+        """Return a probe as long as a round, and one of as much memory, at most a cache's size.
+
+        Each comes with the number of its rounds that take at most the time of a window.
+        """
+        device, passes = self.rotation.device, self.rotation.passes
+        buffers = {
+            id(buffer): buffer
+            for each in passes
+            for held in (each.inputs, each.outputs, each.scratches)
+            for buffer in held.values()
+        }
+        size = sum(each.bytes.nbytes for each in buffers.values())
+        cache = _PassSizes.of(device, passes[0].workload).cache
+        threadgroups = max(math.prod(each.threadgroups) for each in self.rotation.dispatches)
+        round_ns = self._time_round(window)
+        probe = create_parallel_probe(device, min(SLOW_ROUND_NS, round_ns))
+        memory = create_memory_probe(device, min(size, cache), threadgroups)
+        memory_window = int(np.clip(window * round_ns / self._time(memory, 1), 2, max(window, 2)))
+        return [(probe, window), (memory, memory_window)]
 
     def _time(self, dispatches: list[Dispatch], window: int) -> float:
         samples = self.rotation.device.sample(

@@ -76,6 +76,24 @@ def test_the_probe_runs_its_chain_in_every_lane() -> None:
     np.testing.assert_allclose(end.numpy("float32"), expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize(("size", "threadgroups"), [(4096, 1), (1 << 20, 4), (1 << 16, 1 << 20)])
+def test_the_memory_probe_reads_every_word_once(size: int, threadgroups: int) -> None:
+    device, buffers = _core.open("cpu"), []
+
+    def allocate(size: int) -> _core.Buffer:
+        buffers.append(device.allocate(size))
+        return buffers[-1]
+
+    recorder = SimpleNamespace(kind="cpu", cores=4, allocate=allocate, compile=device.compile)
+    (dispatch,) = device_limits.create_memory_probe(recorder, size, threadgroups)
+    device.run([dispatch])
+    groups = dispatch.threadgroups[0]
+    assert groups <= threadgroups
+    _, end = (each.numpy("float32") for each in buffers)
+    # The words are all one, so that each sum is the number of words that its threadgroup read.
+    assert end.tolist() == [size // 4 // groups] * groups
+
+
 def test_the_probe_can_be_sampled_with_a_kernel() -> None:
     device = _core.open("cpu")
     dispatches = device_limits.create_probe(device)
