@@ -114,12 +114,6 @@ MB_FUNC bool atomic_compare_exchange_weak_explicit(volatile _atomic<T>* object, 
   mb::let_others_run();
   return mb::atomic_compare<T>(&object->mb_value, expected, T(desired));
 }
-template <class T, class U>
-MB_FUNC bool atomic_compare_exchange_strong_explicit(volatile _atomic<T>* object, T* expected,
-                                                     U desired, memory_order a, memory_order b) {
-  return atomic_compare_exchange_weak_explicit(object, expected, desired, a, b);
-}
-
 #define MB_FETCH(name, has_type, result, is_native, native, ...)                        \
   template <class T, class U, class = typename mb::enable_if<has_type>::type>           \
   MB_FUNC result name(volatile _atomic<T>* object, U operand, memory_order) {           \

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Sequence, Set
 
 from metalbench._core import CompileError, Unsupported
 from metalbench.msl.frontend.declarations import Declaration, find_declared_names
+from metalbench.msl.frontend.foreign_names import describe_foreign_name
 from metalbench.msl.frontend.reflection import OTHER_STAGES, find_stage
 from metalbench.msl.frontend.tokens import Location, Tokens, is_name
 
@@ -143,6 +144,9 @@ def refuse_host_code(
     found = min(_find_host_code(tokens, reserved, compiler_words), default=None)
     if found is not None:
         offset, what = found
+        # A name of CUDA or OpenCL that clang knows is a mistake, not host code.
+        if message := describe_foreign_name(what):
+            raise CompileError(f"{tokens.locate(offset)}: error: {message}")
         raise make_host_code_error(tokens.locate(offset), what)
 
 

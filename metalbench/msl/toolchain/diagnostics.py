@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 
 from metalbench.msl.frontend.edits import TranslationUnit
+from metalbench.msl.frontend.foreign_names import explain_unknown_name
 from metalbench.msl.frontend.source import Source
 from metalbench.msl.frontend.tokens import Location, split_source
 from metalbench.msl.ir.places import OWN, is_own, map_columns
@@ -194,7 +195,7 @@ class Diagnostics:
         return map_columns(ir, find)
 
     def _format_message(self, message: Message) -> list[str]:
-        at, text = message.location, spell_as_metal(message.text)
+        at, text = message.location, explain_unknown_name(spell_as_metal(message.text))
         place = self._find_token(at)
         column = place.column if place else at.column
         first = f"{at.file}:{at.line}:{column}: {message.kind}: {text}"
