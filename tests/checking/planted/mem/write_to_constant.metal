@@ -11,6 +11,6 @@ kernel void k(constant float* w, device float* y, constant uint& n,
               uint i [[thread_position_in_grid]]) {
   y[i] = w[i % 8];
   if (BUG && i < 8) {
-    ((device float*)&w[0])[i] = 0;  // bug: write-to-constant
+    ((device float*)ulong(&w[0]))[i] = 0;  // bug: write-to-constant
   }
 }

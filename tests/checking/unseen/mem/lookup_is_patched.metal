@@ -8,6 +8,6 @@
 using namespace metal;
 
 kernel void patch(device const uint* table, device uint* y, uint i [[thread_position_in_grid]]) {
-  if (BUG && i == 0) ((device uint*)table)[0] = 7;  // bug: write-to-constant
+  if (BUG && i == 0) ((device uint*)ulong(table))[0] = 7;  // bug: write-to-constant
   y[i] = table[i] + 1;
 }
