@@ -14,7 +14,8 @@ TIME_LIMIT = 5.0
 
 
 def found_in(planted: Planted, tunables: dict[str, int]) -> Findings:
-    return check(planted.path, tunables=tunables, time_limit=TIME_LIMIT)
+    # Fences are of metal3.2.
+    return check(planted.path, tunables=tunables, standard="metal3.2", time_limit=TIME_LIMIT)
 
 
 def places(findings: Findings) -> set[tuple[str, int]]:

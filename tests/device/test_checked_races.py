@@ -23,7 +23,8 @@ def run(device, compile_kernel):
                 uint t [[thread_index_in_threadgroup]], uint g [[threadgroup_position_in_grid]]) {{
             {body}
         }}"""
-        pipeline = compile_kernel(source, checked=True)
+        # Fences are of metal3.2.
+        pipeline = compile_kernel(source, checked=True, macros={"__METAL_VERSION__": "320"})
         dispatch = _core.Dispatch(pipeline, arguments, threadgroups=groups, threads=threads)
         device.run([dispatch] * passes)
 

@@ -184,12 +184,123 @@ def test_other_declarations_at_program_scope_are_accepted(declaration):
         ("auto g = [i](auto a) -> float { return a + i; }; x[i] = g(1);", "5:10"),
     ],
 )
-def test_lambdas_are_refused_before_metal_4(body, place):
-    for version in ("310", "320"):
-        said = read_refusal(kernel(body), version)
-        assert said.startswith(f"k.metal:{place}: error: {LAMBDA}; ")
-        assert "--std metal4.0" in said
-    build(kernel(body), "400")
+def test_lambdas_are_refused_before_metal_3_2(body, place):
+    said = read_refusal(kernel(body))
+    assert said.startswith(f"k.metal:{place}: error: {LAMBDA}; ")
+    assert "--std metal3.2" in said
+    for version in ("320", "400"):
+        build(kernel(body), version)
+
+
+FENCE = "atomic_thread_fence(mem_flags::mem_device, {}, thread_scope_device);"
+ADD = "atomic_fetch_add_explicit((device atomic_uint*)x, 1u, {});"
+
+
+def test_fences_are_refused_before_metal_3_2():
+    said = read_refusal(kernel(FENCE.format("memory_order_seq_cst")))
+    assert "5:1: error: use of undeclared identifier 'atomic_thread_fence'; Metal has it" in said
+    assert "error: use of undeclared identifier 'memory_order_seq_cst'; Metal has it" in said
+    for version in ("320", "400"):
+        build(kernel(FENCE.format("memory_order_seq_cst")), version)
+        build(kernel(FENCE.format("memory_order::memory_order_relaxed")), version)
+    own = "void atomic_thread_fence(int a) {}"
+    build(kernel("atomic_thread_fence(1); x[i] = 1;", own))
+
+
+@pytest.mark.parametrize("version", ["310", "320", "400"])
+def test_atomic_functions_have_one_order(version):
+    build(kernel(ADD.format("memory_order_relaxed")), version)
+    said = read_refusal(kernel(ADD.format("memory_order_acquire")), version)
+    assert "error: use of undeclared identifier 'memory_order_acquire'" in said
+    if version != "310":
+        said = read_refusal(kernel(ADD.format("memory_order_seq_cst")), version)
+        assert (
+            "error: no matching function for call to 'atomic_fetch_add_explicit'; 'order'" in said
+        )
+        assert "must be 'metal::memory_order_relaxed'" in said
+
+
+CLASS_TEMPLATE = """
+template <class T> struct V {
+  V(T x) : a(x) {}
+  V() thread = default;
+  V self() const { return V(a); }
+  V other() const;
+  T a;
+};
+template <class T> V<T> V<T>::other() const { V r(a); return V(r.a); }
+struct W : V<float> { W(float x) : V(x) {} };
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "place", "name"),
+    [
+        ("V v(1.0f); x[i] = v.a;", "15:1", "V"),
+        ("const V v = 1.0f; x[i] = v.a;", "15:7", "V"),
+        ("x[i] = V(1.0f).a;", "15:8", "V"),
+        ("x[i] = 1; V v{1.0f};", "15:11", "V"),
+        ("vec v{1.0f, 2.0f}; x[i] = v.x;", "15:1", "vec"),
+        ("array a{1.0f, 2.0f}; x[i] = a[0];", "15:1", "array"),
+    ],
+)
+def test_deduced_template_arguments_are_refused_before_metal_4(body, place, name):
+    said = read_refusal(kernel(body, CLASS_TEMPLATE), "320")
+    expected = f"error: use of class template '{name}' requires template arguments; "
+    assert said.startswith(f"k.metal:{place}: {expected}")
+    if name != "vec":
+        build(kernel(body, CLASS_TEMPLATE), "400")
+
+
+@pytest.mark.parametrize(
+    ("body", "before"),
+    [
+        ("V<float> v(1.0f); x[i] = v.self().other().a + W(1).a;", ""),
+        ("float array[2] = {1, 2}; float matrix = 3; x[i] = array[0] + (matrix);", ""),
+        (
+            "x[i] = apply<V>(1.0f);",
+            "template <template <class> class X> float apply(float u) { return X<float>(u).a; }",
+        ),
+        ("x[i] = V(1, 2);", "float V(int a, int b) { return a + b; }"),
+    ],
+)
+def test_class_templates_with_arguments_are_accepted(body, before):
+    build(kernel(body, before if "float V" in before else CLASS_TEMPLATE + before))
+
+
+def test_auto_template_parameters_are_refused_before_metal_4():
+    before = "template <auto N> float g() { return N; }"
+    said = read_refusal(kernel("x[i] = g<3>();", before), "320")
+    assert said.startswith(
+        "k.metal:3:11: error: 'auto' not allowed in template parameter until C++"
+    )
+    build(kernel("x[i] = g<3>();", before), "400")
+
+
+@pytest.mark.parametrize(
+    ("body", "before"),
+    [
+        ("if constexpr (sizeof(float) == 4) { x[i] = 1; } else { x[i] = 2; }", ""),
+        ("auto [a, b] = S{1, 2}; x[i] = a + b;", "struct S { float a, b; };"),
+        (
+            "x[i] = n::m::g(1.0f, 2.0f);",
+            "namespace n::m {\ntemplate <class... T> float g(T... t) { return (t + ...); } }",
+        ),
+        ("if (uint n = i; n > 1) x[i] = n;", ""),
+        ("switch (uint n = i; n) { case 1: x[i] = n; break; default: break; }", ""),
+        ("[[maybe_unused]] int n = 1; static_assert(sizeof(n) == 4); x[i] = 1;", ""),
+        ("x[i] = K;", "inline constant constexpr float K = 2;"),
+        (
+            "x[i] = V<T>().t.a;",
+            "template <class S> struct T { S a = 1; };\n"
+            "template <template <class> typename U> struct V { U<float> t; };",
+        ),
+        ("S s = {.a = 1, .b = 2}; x[i] = s.a + s.b;", "struct S { float a, b; };"),
+    ],
+)
+def test_extensions_of_cpp_17_are_accepted(body, before):
+    # Apple's compiler warns about them: -Wc++17-extensions.
+    build(kernel(body, before))
 
 
 @pytest.mark.parametrize(

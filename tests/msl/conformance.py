@@ -78,7 +78,7 @@ kernel void evaluate({"".join(f"device const {kind}* in_{x}, " for x in letters)
 """
     for slot, call in enumerate(calls):
         source += _scatter(call.expression, slot, width, result)
-    # Some calls are in lambda expressions, which Metal has from 4.0.
+    # Some calls are in lambda expressions, which Metal has from 3.2 on.
     options = {"macros": {"__METAL_VERSION__": "400"}, **options}
     pipeline = cpu.compile(source + "}\n", **options).pipeline()
     out = np.zeros((len(calls), width, count), TYPES[result])

@@ -14,9 +14,6 @@ namespace metal {
 
 enum memory_order {
   memory_order_relaxed = __ATOMIC_RELAXED,
-  memory_order_acquire = __ATOMIC_ACQUIRE,
-  memory_order_release = __ATOMIC_RELEASE,
-  memory_order_acq_rel = __ATOMIC_ACQ_REL,
   memory_order_seq_cst = __ATOMIC_SEQ_CST,
 };
 
@@ -88,35 +85,47 @@ inline constexpr bool is_atomic_sum = is_atomic_word<T> || __is_same(T, float);
 
 }  // namespace mb
 
+// Atomic functions have one order (MSL, memory order).
+#define MB_RELAXED(order)             \
+  __attribute__((enable_if(           \
+      order == memory_order_relaxed, \
+      "'order' argument must be 'metal::memory_order_relaxed'")))
+
 namespace metal {
 
 template <class T, class U>
-MB_FUNC void atomic_store_explicit(volatile _atomic<T>* object, U desired, memory_order) {
+MB_FUNC void atomic_store_explicit(volatile _atomic<T>* object, U desired, memory_order order)
+    MB_RELAXED(order) {
   MB_ACCESS(object, sizeof(T), atomic_write);
   mb::atomic_write<T>(&object->mb_value, mb::expect_operand(T(desired)));
 }
 template <class T>
-MB_FUNC T atomic_load_explicit(const volatile _atomic<T>* object, memory_order) {
+MB_FUNC T atomic_load_explicit(const volatile _atomic<T>* object, memory_order order)
+    MB_RELAXED(order) {
   MB_ACCESS(object, sizeof(T), atomic_read);
   mb::let_others_run();
   return mb::atomic_read<T>(&object->mb_value);
 }
 template <class T, class U>
-MB_FUNC T atomic_exchange_explicit(volatile _atomic<T>* object, U desired, memory_order) {
+MB_FUNC T atomic_exchange_explicit(volatile _atomic<T>* object, U desired, memory_order order)
+    MB_RELAXED(order) {
   MB_ACCESS(object, sizeof(T), atomic_exchange);
   mb::let_others_run();
   return mb::atomic_swap<T>(&object->mb_value, mb::expect_operand(T(desired)));
 }
 template <class T, class U>
 MB_FUNC bool atomic_compare_exchange_weak_explicit(volatile _atomic<T>* object, T* expected,
-                                                   U desired, memory_order, memory_order) {
+                                                   U desired, memory_order order,
+                                                   memory_order failed)
+    MB_RELAXED(order) MB_RELAXED(failed) {
   MB_ACCESS(object, sizeof(T), atomic_update);
   mb::let_others_run();
   return mb::atomic_compare<T>(&object->mb_value, expected, T(desired));
 }
 #define MB_FETCH(name, has_type, result, is_native, native, ...)                        \
   template <class T, class U, class = typename mb::enable_if<has_type>::type>           \
-  MB_FUNC result name(volatile _atomic<T>* object, U operand, memory_order) {           \
+  MB_FUNC result name(volatile _atomic<T>* object, U operand, memory_order order)       \
+      MB_RELAXED(order) {                                                               \
     MB_ACCESS(object, sizeof(T), atomic_update);                                        \
     const T given = mb::expect_operand(T(operand));                                     \
     if constexpr (is_native)                                                            \
@@ -139,13 +148,13 @@ MB_FETCH(atomic_min_explicit, (__is_same(T, ulong)), void, true, fetch_min, x)
 MB_FETCH(atomic_max_explicit, (__is_same(T, ulong)), void, true, fetch_max, x)
 #undef MB_FETCH_WORD
 #undef MB_FETCH
+#undef MB_RELAXED
 
 MB_FUNC void atomic_thread_fence(mem_flags flags, memory_order order = memory_order_seq_cst,
                                  thread_scope = thread_scope_device) {
 #if MB_CHECKED
-  const mb::u32 acquires = order != memory_order_release ? mb::fence_acquires : 0;
-  const mb::u32 releases = order != memory_order_acquire ? mb::fence_releases : 0;
-  if (order != memory_order_relaxed) mb::fence(mb::u32(flags) | acquires | releases);
+  if (order != memory_order_relaxed)
+    mb::fence(mb::u32(flags) | mb::fence_acquires | mb::fence_releases);
 #endif
   MB_ATOMIC_CALL(thread_fence, __ATOMIC_SEQ_CST);
 }

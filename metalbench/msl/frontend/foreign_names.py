@@ -153,6 +153,15 @@ _COUNTERPARTS = {
         ("atomic_compare_exchange_strong_explicit", "atomic_compare_exchange_strong"),
         "atomic_compare_exchange_weak_explicit, which a loop repeats",
     ),
+    **dict.fromkeys(
+        (
+            "memory_order_acquire",
+            "memory_order_release",
+            "memory_order_acq_rel",
+            "memory_order_consume",
+        ),
+        "memory_order_relaxed, and memory_order_seq_cst for atomic_thread_fence",
+    ),
     # SIMD-groups: warps of CUDA, waves of HLSL, subgroups of GLSL and OpenCL.
     **dict.fromkeys(
         ("__shfl_sync", "__shfl", "WaveReadLaneAt", "subgroupShuffle"),

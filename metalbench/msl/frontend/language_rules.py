@@ -66,7 +66,7 @@ def find_violations(source: Source, version: int) -> list[Violation]:
         *find_misplaced_thread_limits(source),
         *find_unequal_positions(source),
         *find_program_variables(source),
-        *([] if version >= STANDARDS["metal4.0"] else find_lambdas(tokens)),
+        *find_later_constructs(source, version),
         *find_type_names_as_identifiers(tokens),
         *find_cpp_violations(source),
         *find_pointers_without_address_space(source),
@@ -253,7 +253,116 @@ def _list_specifiers(tokens: Tokens, declaration: Declaration, name: int) -> lis
     return found
 
 
-# 4. Lambda expressions.
+# 4. What later versions have.
+
+
+def find_later_constructs(source: Source, version: int) -> Iterator[Violation]:
+    """Yield constructs that Metal has from a later version on.
+
+    Metal 3 is C++14, Metal 4 is C++17. Most of C++17 is an extension with a warning in Metal 3.
+    Refused are deduced template arguments and `template <auto>`, as by clang with -std=c++14.
+    """
+    if version < STANDARDS["metal3.2"]:
+        yield from find_lambdas(source.tokens)
+        yield from find_fences(source)
+    if version < STANDARDS["metal4.0"]:
+        yield from find_deduced_template_arguments(source)
+        yield from find_auto_template_parameters(source)
+
+
+# The names of fences (MSL, memory order and fence functions).
+_FENCES = frozenset({"atomic_thread_fence", "memory_order_seq_cst"})
+
+
+def find_fences(source: Source) -> Iterator[Violation]:
+    """Yield names of fences, which Metal has from 3.2 on.
+
+    MSL 3.2, 6.15: "In Metal 3.2 and later, you can use memory_order_seq_cst on
+    atomic_thread_fence". MLX builds its kernel with a fence from 3.2 on only.
+    """
+    tokens = source.tokens
+    for name in _FENCES.intersection(tokens.occurrences):
+        if name in source.declarations_by_name:
+            continue
+        for index in tokens.occurrences[name]:
+            yield Violation(
+                index,
+                f"use of undeclared identifier '{name}'",
+                "Metal has it from metal3.2 on: compile with --std metal3.2",
+            )
+
+
+_BEFORE_DECLARATION = frozenset({";", "{", "}", ")", "const", "constexpr", "thread"})
+_BEFORE_VALUE = frozenset({"=", "return", "(", ",", "{", "?", ":"})
+_LIBRARY_TEMPLATES = frozenset({"array", "vec", "matrix"})
+
+
+def find_deduced_template_arguments(source: Source) -> Iterator[Violation]:
+    """Yield uses of a class template of the source without template arguments: `V v(1);`.
+
+    Message of clang with -std=c++14, and a recorded one of Apple's compiler. A name that the source
+    also declares otherwise is not examined.
+    """
+    tokens = source.tokens
+    listed = list(iterate_declarations(source.declarations))
+    templates = {each.name for each in listed if each.kind == "record" and each.template}
+    templates |= _LIBRARY_TEMPLATES.intersection(tokens.occurrences)
+    others = {
+        each.name
+        for each in listed
+        if (each.kind != "record" or each.template is None) and not _is_constructor(each)
+    }
+    for declaration in listed:
+        for first, last in declaration.template or ():
+            others.add(split_template_parameter(tokens, first, last)[0])
+    for name in templates - others - {""}:
+        # Inside of a template, and of types derived from it, its name means the type itself.
+        own = [each for each in listed if each.name == name or _has_other_scope(tokens, each)]
+        for index in tokens.occurrences[name]:
+            before, following = tokens.text[index - 1] if index else ";", tokens.at(index + 1)
+            is_declared = (
+                before in _BEFORE_DECLARATION
+                and is_name(following)
+                and tokens.at(index + 2) in ("=", "(", "{", ";")
+            )
+            is_value = before in _BEFORE_VALUE and following in ("(", "{")
+            if not (is_declared or is_value):
+                continue
+            if not any(each.first <= index < each.last for each in own):
+                yield Violation(
+                    index,
+                    f"use of class template '{name}' requires template arguments",
+                    f"write `{name}<...>`: Metal deduces them from metal4.0 on",
+                )
+
+
+def _is_constructor(declaration: Declaration) -> bool:
+    return declaration.in_record and declaration.scope[-1].split("@")[0] == declaration.name
+
+
+def _has_other_scope(tokens: Tokens, declaration: Declaration) -> bool:
+    """Return whether names of a type may be looked up inside of a declaration.
+
+    So it is in a member defined outside of its type, and in a type with bases.
+    """
+    if declaration.kind == "function":
+        return tokens.at(declaration.name_index - 1) in ("::", "~")
+    opening = declaration.body[0] if declaration.body else declaration.head
+    return declaration.kind == "record" and ":" in tokens.text[declaration.head : opening]
+
+
+def find_auto_template_parameters(source: Source) -> Iterator[Violation]:
+    """Yield template parameters `auto N`. Message of clang with -std=c++14."""
+    tokens = source.tokens
+    for declaration in iterate_declarations(source.declarations):
+        for first, last in declaration.template or ():
+            if first < last and tokens.text[first] == "auto":
+                yield Violation(
+                    first,
+                    "'auto' not allowed in template parameter until C++17",
+                    "write the type of the constant",
+                )
+
 
 _BEFORE_EXPRESSION = frozenset({"return", "case", "else", "do", "and", "or", "not", "co_return"})
 
@@ -261,7 +370,8 @@ _BEFORE_EXPRESSION = frozenset({"return", "case", "else", "do", "and", "or", "no
 def find_lambdas(tokens: Tokens) -> Iterator[Violation]:
     """Yield lambda expressions.
 
-    Recorded message of Apple's compiler for Metal 3; MSL 3.2, 1.5.1. Metal 4 has them.
+    Recorded message of Apple's compiler for Metal 3.1. MSL 4.0, 1.5.1, excludes lambda expressions
+    "prior to Metal 3.2".
     """
     for index in tokens.occurrences.get("[", ()):
         before = tokens.text[index - 1] if index else ""
@@ -276,7 +386,7 @@ def find_lambdas(tokens: Tokens) -> Iterator[Violation]:
         yield Violation(
             index,
             "lambda expressions are not supported in Metal",
-            "write a function, or compile with --std metal4.0",
+            "write a function, or compile with --std metal3.2",
         )
 
 

@@ -26,6 +26,7 @@ _MESSAGE = re.compile(
 )
 _INCLUDED = re.compile(r"In file included from .*|\s+from .*:\d+[,:]|\d+ errors? generated\.")
 _ARITY = re.compile(r"not viable: (requires .*)")
+_CONDITION = re.compile(r"candidate disabled: (.*)")
 # Files of pasted tokens, and of the text around a source.
 _OWN_FILES = ("<scratch space>", OWN)
 
@@ -131,9 +132,13 @@ def _move_to_caller(message: Message) -> Message:
         caller = next((note for note in notes if "requested here" in note.text), notes[0])
         others = [note for note in notes if note is not caller]
         return replace(message, location=caller.location, lines=caller.lines, notes=others)
-    reasons = {match[1] for note in message.notes if (match := _ARITY.search(note.text))}
-    if message.text.startswith("no matching function") and len(reasons) == 1:
-        return replace(message, text=f"{message.text}: it {reasons.pop()}", notes=notes)
+    if message.text.startswith("no matching function"):
+        reasons = {match[1] for note in message.notes if (match := _ARITY.search(note.text))}
+        conditions = {match[1] for note in message.notes if (match := _CONDITION.search(note.text))}
+        if len(reasons) == 1:
+            return replace(message, text=f"{message.text}: it {reasons.pop()}", notes=notes)
+        if len(conditions) == 1:
+            return replace(message, text=f"{message.text}; {conditions.pop()}", notes=notes)
     return replace(message, notes=notes)
 
 
