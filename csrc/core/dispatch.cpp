@@ -214,6 +214,14 @@ Size3 Dispatch::threadgroups_per_grid() const {
   return {ceil_div(grid.x, threads.x), ceil_div(grid.y, threads.y), ceil_div(grid.z, threads.z)};
 }
 
+void check_pipeline(const PipelineInfo& info, const Limits& limits) {
+  if (info.threadgroup_bytes <= limits.max_threadgroup_bytes) return;
+  throw CompileError(info.filename + ": error: [" + info.name + "] Threadgroup memory size (" +
+                     std::to_string(info.threadgroup_bytes) +
+                     ") exceeds the maximum threadgroup memory allowed (" +
+                     std::to_string(limits.max_threadgroup_bytes) + "); use smaller tiles");
+}
+
 Dispatch bind(std::shared_ptr<const Pipeline> pipeline, DispatchRequest request,
               const Limits& limits) {
   const PipelineInfo& info = pipeline->info();

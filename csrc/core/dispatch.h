@@ -56,6 +56,9 @@ struct DispatchRequest {
   Size3 threads;
 };
 
+// Check what Metal checks when it creates a pipeline. Throws CompileError, in Metal's words.
+void check_pipeline(const PipelineInfo& info, const Limits& limits);
+
 // Bind arguments by name and check them against the kernel and the limits. Throws DispatchError.
 [[nodiscard]] Dispatch bind(std::shared_ptr<const Pipeline> pipeline, DispatchRequest request,
                             const Limits& limits);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/dispatch.h"
 #include "core/errors.h"
 #include "cpu/textures.h"
 
@@ -24,6 +25,7 @@ class CpuLibrary final : public metalbench::Library {
     Built built = source_->build(function, constants);
     auto module = std::make_shared<const Module>(built.path, built.entry);
     PipelineInfo info = info_of(function, options_.filename, built, module->info());
+    check_pipeline(info, Limits());
     return std::make_shared<CpuPipeline>(std::move(info), std::move(module),
                                          std::move(built.shapes), options_.checked,
                                          built.any_order);

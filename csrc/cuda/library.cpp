@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "core/dispatch.h"
 #include "core/errors.h"
 #include "cpu/textures.h"
 
@@ -48,6 +49,7 @@ class CudaLibrary final : public Library {
     info.threadgroup_bytes = found.threadgroup_bytes;
     info.max_threads = found.max_threads;
     info.engine = std::move(built.engine);
+    check_pipeline(info, Limits());
     auto ptx_for_unaligned = [source = source_, function, constants] {
       return text_of(source->build_for_unaligned(function, constants));
     };

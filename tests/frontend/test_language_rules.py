@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from metalbench import _core
 from metalbench._core import CompileError
 from metalbench.kernel.library import Library
 from metalbench.kernel.prepare import source_options
@@ -18,9 +19,7 @@ from metalbench.task.dtypes import dtype
 tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 HEADER = "#include <metal_stdlib>\nusing namespace metal;\n"
 CASES = tomllib.loads(Path(__file__).with_name("language_rules.toml").read_text())
-# Cases of rules that are not written yet.
-MISSING = {"threadgroup-memory"}
-REFUSED = {case["name"]: case for case in CASES["refuse"] if case["name"] not in MISSING}
+REFUSED = {case["name"]: case for case in CASES["refuse"]}
 ACCEPTED = {case["name"]: case for case in CASES["accept"]}
 THREAD_LIMIT = "max_total_threads_per_threadgroup"
 TO_TYPES = f"'{THREAD_LIMIT}' attribute cannot be applied to types"
@@ -57,8 +56,14 @@ def read_refusal(text: str, version: str = "310") -> str:
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_recorded_refusals_are_repeated(name):
-    message = read_refusal(REFUSED[name]["code"])
-    assert f"error: {REFUSED[name]['apple']}" in message
+    case = REFUSED[name]
+    if case.get("when") == "pipeline":
+        library = _core.open("cpu").compile(HEADER + case["code"], filename="k.metal")
+        with pytest.raises(CompileError) as caught:
+            library.pipeline("f")
+        assert case["apple"] in str(caught.value)
+    else:
+        assert f"error: {case['apple']}" in read_refusal(case["code"])
 
 
 @pytest.mark.parametrize("name", ACCEPTED)
