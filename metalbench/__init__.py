@@ -1,7 +1,7 @@
 """Benchmark, check and improve Metal compute kernels against MLX, on a Mac or anywhere else.
 
-    metalbench.check(kernel, inputs, expected, grid=..., threadgroup=...)
     metalbench.check("softmax")          all that a checked build finds; or a FILE.metal
+    metalbench.check_kernel(kernel, inputs, expected, grid=..., threadgroup=...)
     metalbench.assert_kernel(...)        the same, and raises AssertionError
     metalbench.time(kernel, inputs, outputs, grid=..., threadgroup=...)
     metalbench.metal_kernel(...)         `mx.fast.metal_kernel` on any machine
@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from metalbench._core import Error as MetalBenchError
+    from metalbench.checking.check import check
     from metalbench.mlx import metal_kernel, patch_mlx, patched_mlx
     from metalbench.profiling import Profile, profile
-    from metalbench.testing import Checked, Timing, assert_kernel, check, time
+    from metalbench.testing import Checked, Timing, assert_kernel, check_kernel, time
 
     __version__: str
 
@@ -36,6 +37,7 @@ __all__ = [
     "__version__",
     "assert_kernel",
     "check",
+    "check_kernel",
     "metal_kernel",
     "patch_mlx",
     "patched_mlx",
@@ -50,8 +52,9 @@ _PLACES = {
     **{name: ("metalbench.profiling", name) for name in ("Profile", "profile")},
     **{
         name: ("metalbench.testing", name)
-        for name in ("Checked", "Timing", "assert_kernel", "check", "time")
+        for name in ("Checked", "Timing", "assert_kernel", "check_kernel", "time")
     },
+    "check": ("metalbench.checking.check", "check"),
 }
 
 if not TYPE_CHECKING:  # type checkers see the imports above and report unknown names

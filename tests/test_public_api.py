@@ -13,7 +13,7 @@ import pytest
 import metalbench
 
 SCRIPT = """import metalbench
-found: int = metalbench.check("kernel.metal", {}, {}, grid=1, threadgroup=1).passed
+found: int = metalbench.check_kernel("kernel.metal", {}, {}, grid=1, threadgroup=1).passed
 metalbench.chekc
 try:
     metalbench.time("kernel.metal", {}, {}, grid=1, threadgroup="32")
@@ -47,7 +47,13 @@ def test_names_are_looked_up_once():
 
 def test_help_has_the_functions_with_their_arguments():
     shown = pydoc.plain(pydoc.render_doc(metalbench))
-    for words in ("check(kernel:", "assert_kernel(kernel:", "time(kernel:", "metal_kernel(name:"):
+    for words in (
+        "check(kernel:",
+        "check_kernel(kernel:",
+        "assert_kernel(kernel:",
+        "time(kernel:",
+        "metal_kernel(name:",
+    ):
         assert words in shown
 
 

@@ -1,6 +1,7 @@
 """Test and time kernels on any machine.
 
-`check` and `assert_kernel` take MSL, or Python code over `mx.fast.metal_kernel`; `time` takes MSL.
+`check_kernel` and `assert_kernel` take MSL, or Python code over `mx.fast.metal_kernel`; `time`
+takes MSL.
 The same functions are fixtures of pytest (`metalbench.testing.pytest_plugin`).
 """
 
@@ -9,17 +10,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from metalbench.testing.assertion import Checked, assert_kernel, check
+    from metalbench.testing.assertion import Checked, assert_kernel, check_kernel
     from metalbench.testing.timing import Timing, time
 
-__all__ = ["Checked", "Timing", "assert_kernel", "check", "time"]
+__all__ = ["Checked", "Timing", "assert_kernel", "check_kernel", "time"]
 
 # pytest imports its plugin at every start: the modules are imported on first use.
 _MODULES = {
     "Checked": "assertion",
     "Timing": "timing",
     "assert_kernel": "assertion",
-    "check": "assertion",
+    "check_kernel": "assertion",
     "time": "timing",
 }
 

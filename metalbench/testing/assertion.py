@@ -8,13 +8,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from textwrap import indent
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
 from metalbench import _core
-from metalbench.checking.check import check as check_checked_build
-from metalbench.checking.findings import Findings
 from metalbench.errors import (
     CompileError,
     DeclarationError,
@@ -435,42 +433,10 @@ def _several(results: Any) -> list[Any]:
     return list(results) if isinstance(results, (tuple, list)) else [results]
 
 
-# Check a kernel in a test: `check` and `assert_kernel`.
+# Check a kernel in a test: `check_kernel` and `assert_kernel`.
 
 
-@overload
-def check(kernel: str | Path, **options: Any) -> Findings: ...
-
-
-@overload
-def check(
-    kernel: str | Path | Callable[..., Any],
-    inputs: Mapping[str, Any],
-    expected: Any,
-    **options: Any,
-) -> Checked: ...
-
-
-def check(
-    kernel: str | Path | Callable[..., Any],
-    inputs: Mapping[str, Any] | None = None,
-    expected: Any = None,
-    **options: Any,
-) -> Checked | Findings:
-    """Return the findings about a kernel; a wrong kernel does not raise.
-
-    With `inputs` and `expected` it is run once, and its outputs are compared: `check_outputs` has
-    the options. Without both, `kernel` is the NAME of a task or a standalone FILE.metal, and the
-    result has all findings of a checked build: `metalbench.checking.check.check` has the options.
-    """
-    if inputs is None and expected is None and not callable(kernel):
-        return check_checked_build(kernel, **options)
-    if inputs is None:
-        raise DeclarationError("inputs: expected {name: array}, got none")
-    return check_outputs(kernel, inputs, expected, **options)
-
-
-def check_outputs(
+def check_kernel(
     kernel: str | Path | Callable[..., Any],
     inputs: Mapping[str, Any],
     expected: Any,
@@ -542,9 +508,9 @@ def assert_kernel(
     expected: Any,
     **options: Any,
 ) -> Checked:
-    """Call `check_outputs` and raise AssertionError for its findings."""
+    """Call `check_kernel` and raise AssertionError for its findings."""
     __tracebackhide__ = True
-    found = check_outputs(kernel, inputs, expected, **options)
+    found = check_kernel(kernel, inputs, expected, **options)
     if not found.passed:
         raise AssertionError(str(found))
     return found

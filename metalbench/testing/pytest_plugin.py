@@ -40,10 +40,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def check_kernel() -> Callable[..., Checked]:
-    """Provide `metalbench.check`, which runs a kernel once and returns its findings."""
-    from metalbench.testing import check
+    """Provide `metalbench.check_kernel`, which runs a kernel once and returns its findings."""
+    from metalbench import testing
 
-    return check
+    return testing.check_kernel
 
 
 @pytest.fixture(scope="session")

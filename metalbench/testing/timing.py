@@ -93,7 +93,8 @@ def time(
     Parameters
     ----------
     kernel, inputs, grid, threadgroups, threadgroup, function, macros, constants
-        As in `metalbench.check`; so are `include_dirs`, `threadgroup_bytes`, `fast_math`, `device`.
+        As in `metalbench.check_kernel`; so are `include_dirs`, `threadgroup_bytes`, `fast_math`
+        and `device`.
     outputs
         {name: shape}, in the types that the kernel declares; or {name: array like it}.
     reference

@@ -32,7 +32,7 @@ def one(statement: str, parameters: str = "device const float* x, device float* 
 
 
 def finding(*arguments, **options):
-    found = metalbench.check(*arguments, **{**GRID, **options})
+    found = metalbench.check_kernel(*arguments, **{**GRID, **options})
     assert not found.passed
     (first,) = found.findings
     return first
@@ -40,7 +40,7 @@ def finding(*arguments, **options):
 
 @pytest.mark.parametrize("expected", [{"y": 3 * X}, 3 * X, [3 * X], (3 * X,), lambda x: 3 * x])
 def test_expected_is_named_or_in_order_or_a_function(expected):
-    found = metalbench.check(SCALE, {"x": X, "by": 3.0}, expected, **GRID)
+    found = metalbench.check_kernel(SCALE, {"x": X, "by": 3.0}, expected, **GRID)
     assert found.passed, found
     assert str(found) == "scale: correct"
     np.testing.assert_array_equal(found.outputs["y"], np.float32(3) * X.astype(np.float32))
@@ -51,11 +51,11 @@ def test_headers_are_found_next_to_a_path(tmp_path):
     path = tmp_path / "twice.metal"
     path.write_text('#include "twice.h"\n' + one("y[i] = TWICE(x[i]);"))
     for given in (path, str(path)):
-        assert metalbench.check(given, {"x": X}, lambda x: 2 * x, **GRID).passed
+        assert metalbench.check_kernel(given, {"x": X}, lambda x: 2 * x, **GRID).passed
 
 
 def test_a_function_of_numpys_takes_the_arrays():
-    assert metalbench.check(one("y[i] = exp(x[i]);"), {"x": X}, np.exp, **GRID).passed
+    assert metalbench.check_kernel(one("y[i] = exp(x[i]);"), {"x": X}, np.exp, **GRID).passed
 
 
 def test_several_outputs_threadgroups_macros_and_constants():
@@ -70,7 +70,7 @@ kernel void both(device const int* x, device int* a, device int* b,
 }
 """
     )
-    found = metalbench.check(
+    found = metalbench.check_kernel(
         source,
         {"x": np.arange(64)},
         lambda x: (x + 5, 7 * x),
@@ -86,14 +86,14 @@ kernel void both(device const int* x, device int* a, device int* b,
 
 def test_an_argument_that_is_input_and_output_is_changed_in_place():
     source = one("x[i] += 1;", "device float* x")
-    assert metalbench.check(source, {"x": X}, {"x": X + 1}, **GRID).passed
+    assert metalbench.check_kernel(source, {"x": X}, {"x": X + 1}, **GRID).passed
     assert finding(source, {"x": X}, {"x": X}).kind is Kind.WRONG_RESULT
 
 
 @pytest.mark.parametrize(("type_", "name"), [("half", "float16"), ("bfloat", "bfloat16")])
 def test_inputs_have_the_declared_type_for_kernel_and_reference(type_, name):
     source = one("y[i] = 2 * x[i];", f"device const {type_}* x, device {type_}* y")
-    found = metalbench.check(source, {"x": X}, lambda x: 2 * x, **GRID)
+    found = metalbench.check_kernel(source, {"x": X}, lambda x: 2 * x, **GRID)
     assert found.passed, found
     assert found.outputs["y"].dtype.name == name
 
@@ -101,7 +101,7 @@ def test_inputs_have_the_declared_type_for_kernel_and_reference(type_, name):
 def test_float16_overflow_is_infinite():
     source = one("y[i] = 4 * x[i];", "device const half* x, device half* y")
     x = np.full(100, 30000, np.float16)
-    assert metalbench.check(source, {"x": x}, lambda x: 4 * x, **GRID).passed
+    assert metalbench.check_kernel(source, {"x": x}, lambda x: 4 * x, **GRID).passed
 
 
 @pytest.mark.parametrize(
@@ -167,16 +167,16 @@ def test_a_plain_build_finds_guard_zone_and_input_errors():
 )
 def test_errors_of_the_test_itself_are_raised(arguments, options, error, words):
     with pytest.raises(error) as caught:
-        metalbench.check(*arguments, **{**GRID, **options})
+        metalbench.check_kernel(*arguments, **{**GRID, **options})
     assert words in str(caught.value)
 
 
 def test_out_of_range_integers_are_refused():
     source = one("y[i] = x[i];", "device const uchar* x, device uchar* y")
     x = np.arange(100)
-    assert metalbench.check(source, {"x": x}, {"y": x}, **GRID).passed
+    assert metalbench.check_kernel(source, {"x": x}, {"y": x}, **GRID).passed
     with pytest.raises(DispatchError, match="expected integers that fit uchar, got int64"):
-        metalbench.check(source, {"x": 3 * x}, {"y": x}, **GRID)
+        metalbench.check_kernel(source, {"x": 3 * x}, {"y": x}, **GRID)
 
 
 class Gpu:
@@ -211,11 +211,13 @@ def gpu(monkeypatch):
 
 
 def test_on_a_gpu_the_checked_build_is_the_cpus_and_results_are_the_gpus(gpu):
-    assert metalbench.check(one("y[i] = x[i];"), {"x": X}, lambda x: x, **GRID).passed
+    assert metalbench.check_kernel(one("y[i] = x[i];"), {"x": X}, lambda x: x, **GRID).passed
     assert gpu.runs == 1
     assert finding(one("y[i] = 2 * x[i];"), {"x": X}, lambda x: x).kind is Kind.WRONG_RESULT
     assert gpu.runs == 1  # for the cpu's results are wrong already
-    assert metalbench.check(one("y[i] = x[i];"), {"x": X}, {"y": X}, checked=False, **GRID).passed
+    assert metalbench.check_kernel(
+        one("y[i] = x[i];"), {"x": X}, {"y": X}, checked=False, **GRID
+    ).passed
     assert gpu.runs == 2
 
 
@@ -227,7 +229,7 @@ def test_a_kernel_without_a_checked_build_is_noted_and_runs_in_a_plain_build(gpu
 
     plain = Build.pipeline
     monkeypatch.setattr(Build, "pipeline", unsupported)
-    found = metalbench.check(one("y[i] = x[i];"), {"x": X}, lambda x: x, **GRID)
+    found = metalbench.check_kernel(one("y[i] = x[i];"), {"x": X}, lambda x: x, **GRID)
     assert found.passed
     assert found.skipped == ("no such texture here",)
     assert str(found).endswith("not checked: no such texture here")

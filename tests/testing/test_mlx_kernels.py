@@ -53,7 +53,7 @@ def test_a_right_kernel_passes_and_mlx_is_restored():
     ],
 )
 def test_a_wrong_kernel_is_reported_with_its_line(source, kind, line):
-    (finding,) = metalbench.check(with_source(source), {"x": X}, np.exp).findings
+    (finding,) = metalbench.check_kernel(with_source(source), {"x": X}, np.exp).findings
     assert (finding.kind, finding.place.line) == (kind, line)
 
 
@@ -61,11 +61,11 @@ def test_outputs_are_the_returned_ones():
     def two(x):
         return x, 2 * x
 
-    assert metalbench.check(two, {"x": X}, lambda x: (x, 2 * x)).passed
+    assert metalbench.check_kernel(two, {"x": X}, lambda x: (x, 2 * x)).passed
     with pytest.raises(DeclarationError, match="output0, output1"):
-        metalbench.check(two, {"x": X}, np.exp)
+        metalbench.check_kernel(two, {"x": X}, np.exp)
     with pytest.raises(DeclarationError, match="expected output0, output1, got y"):
-        metalbench.check(two, {"x": X}, {"y": X})
+        metalbench.check_kernel(two, {"x": X}, {"y": X})
 
 
 def test_an_error_of_the_function_is_raised():
@@ -73,4 +73,4 @@ def test_an_error_of_the_function_is_raised():
         raise KeyError("mine")
 
     with pytest.raises(KeyError, match="mine"):
-        metalbench.check(broken, {"x": X}, np.exp)
+        metalbench.check_kernel(broken, {"x": X}, np.exp)

@@ -12,5 +12,5 @@ kernel void k(device const T* x, device T* y, uint t [[thread_position_in_grid]]
 for T, dt in (("int", np.int32), ("float", np.float32)):
     x = np.arange(64, dtype=dt)
     ref = sum(np.roll(x, -i) for i in range(4))
-    r = metalbench.check(S.replace("T", T), {"x": x}, {"y": ref}, grid=64, threadgroup=64)
+    r = metalbench.check_kernel(S.replace("T", T), {"x": x}, {"y": ref}, grid=64, threadgroup=64)
     print(T, "passed", r.passed, str(r)[:200])

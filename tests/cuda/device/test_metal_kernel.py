@@ -1,4 +1,4 @@
-"""`metalbench.metal_kernel` and `metalbench.check` on an NVIDIA GPU."""
+"""`metalbench.metal_kernel` and `metalbench.check_kernel` on an NVIDIA GPU."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from cuda.device.conftest import numbers
 
-from metalbench import check, metal_kernel
+from metalbench import check_kernel, metal_kernel
 from metalbench.errors import DeclarationError
 
 SCALE = "y[thread_position_in_grid.x] = T(by) * x[thread_position_in_grid.x];"
@@ -33,10 +33,10 @@ def test_a_kernel_is_checked_on_the_cpu_and_judged_on_the_gpu():
     )
     options = {"grid": 100, "threadgroup": 32, "device": "cuda"}
     x = numbers(100)
-    assert check(f"{text} {{ y[i] = 2 * x[i]; }}", {"x": x}, {"y": 2 * x}, **options).passed
-    wrong = check(f"{text} {{ y[i] = 3 * x[i]; }}", {"x": x}, {"y": 2 * x}, **options)
+    assert check_kernel(f"{text} {{ y[i] = 2 * x[i]; }}", {"x": x}, {"y": 2 * x}, **options).passed
+    wrong = check_kernel(f"{text} {{ y[i] = 3 * x[i]; }}", {"x": x}, {"y": 2 * x}, **options)
     assert [each.kind.value for each in wrong.findings] == ["WRONG_RESULT"]
-    beyond = check(f"{text} {{ y[i] = 2 * x[i + 9]; }}", {"x": x}, {"y": 2 * x}, **options)
+    beyond = check_kernel(f"{text} {{ y[i] = 2 * x[i + 9]; }}", {"x": x}, {"y": 2 * x}, **options)
     assert [each.kind.value for each in beyond.findings] == ["OUT_OF_BOUNDS"]
 
 
