@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from metalbench import _core
 from metalbench.checking.findings import (
     ALL,
+    PERFORMANCE,
     CheckFinding,
     Findings,
     Frame,
@@ -21,6 +22,7 @@ from metalbench.checking.findings import (
     parse_tools,
     read_suppressions,
 )
+from metalbench.checking.performance import lint_kernel
 from metalbench.errors import DeclarationError, KernelDied
 from metalbench.kernel.header import Kernel
 from metalbench.kernel.library import find
@@ -44,6 +46,8 @@ class CheckSubject:
     task: Task
     sizes: tuple[str, ...]
     inout: frozenset[str] = frozenset()
+    # The size whose dispatches the static tool judges.
+    launch_size: str = ""
 
 
 def resolve_subject(
@@ -69,14 +73,19 @@ def resolve_subject(
         kernel = replace(entry.kernel(), include_dirs=tuple(include_dirs), standard=standard)
         for size in sizes:
             entry.task.check_size(size)
-        return CheckSubject(kernel, entry.task, tuple(sizes) or tuple(small_sizes(entry.task)))
+        return CheckSubject(
+            kernel,
+            entry.task,
+            tuple(sizes) or tuple(small_sizes(entry.task)),
+            launch_size=sizes[0] if sizes else entry.task.gpu_headlines[0],
+        )
     if sizes:
         raise DeclarationError(
             f"--size: expected none with {named}, whose own lines say how large all is"
         )
     bare = read_standalone_kernel(Path(named), buffers)
     kernel = replace(bare.kernel, include_dirs=tuple(include_dirs), standard=standard)
-    return CheckSubject(kernel, bare.task, (bare.size,), bare.inout)
+    return CheckSubject(kernel, bare.task, (bare.size,), bare.inout, bare.size)
 
 
 # Find outputs that a checked run left unwritten, and their declarations.
@@ -209,7 +218,8 @@ def check(
         NAME of a task of the library or of `folders`; or FILE.metal whose header declares its
         arguments, with the arrays in the file `buffers`.
     tools
-        The tools to apply: "mem", "race", "init", "sync", "arithmetic", or "all".
+        The tools to apply: "mem", "race", "init", "sync", "arithmetic", or "all" of these; and
+        "performance", which compiles the kernel and does not run it.
     sizes, dtype, seed
         Of a task: by default its small sizes and the kernel's first element type.
     tunables, include_dirs
@@ -256,27 +266,41 @@ def check_subject(
     DispatchError if the kernel's lines are wrong.
     """
     known = _read_suppressions_of(what, tools)
-    built = compile_kernel(
-        device,
-        what.kernel,
-        what.task,
-        dtype_name=dtype or what.kernel.dtypes[0],
-        tunables=tunables,
-        checked=True,
-        tools=tools,
-    )
-    runs = (CheckedRun(what, built, size, seed).findings(time_limit) for size in what.sizes)
-    found = [relocate(each) for run in runs for each in run if each.kind_info.tool in tools]
+    dynamic = [each for each in tools if each != PERFORMANCE]
+    dtype_name = dtype or what.kernel.dtypes[0]
+    told: list[CheckFinding] = []
+    skipped: tuple[str, ...] = ()
+    sizes = what.sizes if dynamic else (what.launch_size,)
+    if dynamic:
+        built = compile_kernel(
+            device,
+            what.kernel,
+            what.task,
+            dtype_name=dtype_name,
+            tunables=tunables,
+            checked=True,
+            tools=dynamic,
+        )
+        for size in what.sizes:
+            told += CheckedRun(what, built, size, seed).findings(time_limit)
+    if PERFORMANCE in tools:
+        lints = lint_kernel(
+            what.kernel, what.task, what.launch_size, dtype_name=dtype_name, tunables=tunables
+        )
+        told += lints.found
+        skipped = lints.skipped
+    found = [relocate(each) for each in told if each.kind_info.tool in tools]
     counting, allowed, unused = apply_suppressions(
         merge_findings(found), known, str(what.kernel.path)
     )
     return Findings(
         kernel=what.kernel.name,
-        sizes=what.sizes,
+        sizes=sizes,
         tools=tuple(tools),
         found=tuple(counting),
         allowed=tuple(allowed),
         unused=tuple(unused),
+        skipped=skipped,
         source=what.kernel.source,
     )
 

@@ -13,6 +13,8 @@ from metalbench.verify.report import FindingPlace, place_of
 
 TOOLS = ("mem", "race", "init", "sync", "arithmetic")
 ALL = "all"
+# A tool that compiles and does not run a kernel. It is not one of ALL: it reports slow code.
+PERFORMANCE = "performance"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,74 @@ _KINDS = (
     CheckKind("trap", "arithmetic", "undefined behaviour that the compiler replaced by a trap"),
     CheckKind("fault", "mem", "a fault of unknown kind"),
 )
-KINDS = {each.name: each for each in _KINDS}
+
+
+def _lint(name: str, what: str, advice: str) -> CheckKind:
+    return CheckKind(name, PERFORMANCE, what, advice, is_warning=True)
+
+
+# What the static tool reports; the figures are of msl/analysis/performance.py.
+_LINTS = (
+    _lint(
+        "thread-array",
+        "a private array that stays in memory instead of registers",
+        "index it by constants: give its loops constant bounds and "
+        "`#pragma clang loop unroll(full)`",
+    ),
+    _lint(
+        "registers",
+        "more live values than a fully occupied core has registers for",
+        "keep fewer values at once: a smaller tile per thread, or `half`",
+    ),
+    _lint(
+        "strided-access",
+        "neighbouring threads access addresses that are not neighbours",
+        "let consecutive threads access consecutive elements, if needed by way of threadgroup "
+        "memory",
+    ),
+    _lint(
+        "bank-conflict",
+        "threads access the same bank of threadgroup memory at once",
+        "pad the rows of the array by one element",
+    ),
+    _lint(
+        "divergent-branch",
+        "both sides of a branch in a loop run one after the other",
+        "compute both values and select one, or let whole SIMD-groups take one side",
+    ),
+    _lint(
+        "integer-division",
+        "an integer division by a run-time value in a loop",
+        "make the divisor a constant, or carry the quotient and remainder from iteration to "
+        "iteration",
+    ),
+    _lint(
+        "precise-function",
+        "a function of `precise::` in a loop",
+        "use the function of `fast::` if its error is allowed",
+    ),
+    _lint(
+        "wide-address",
+        "64-bit arithmetic of indices in a loop",
+        "compute indices in `uint`: registers and integer units have 32 bits",
+    ),
+    _lint(
+        "threadgroup-memory",
+        "threadgroup memory that leaves room for one threadgroup",
+        "use at most half of it, so that another threadgroup runs during barriers",
+    ),
+    _lint(
+        "few-threadgroups",
+        "a dispatch with fewer threadgroups than a chip has cores",
+        "divide the work into more threadgroups",
+    ),
+    _lint(
+        "instruction-footprint",
+        "code that does not fit into the instruction cache",
+        "unroll less: `#pragma clang loop unroll_count(4)`",
+    ),
+)
+KINDS = {each.name: each for each in (*_KINDS, *_LINTS)}
 
 
 def find_kind(name: str) -> CheckKind:
@@ -106,14 +175,19 @@ def find_kind(name: str) -> CheckKind:
 
 
 def parse_tools(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the tools in `names`, such as `mem,race`; raises DeclarationError for others."""
+    """Return the tools in `names`, such as `mem,race`; raises DeclarationError for others.
+
+    `all` is every tool but PERFORMANCE.
+    """
     wanted = [part.strip() for name in names for part in name.split(",")]
     for each in wanted:
-        if each not in (*TOOLS, ALL):
-            raise DeclarationError(f"unknown tool {each!r}; {suggestion(each, (*TOOLS, ALL))}")
+        if each not in (*TOOLS, PERFORMANCE, ALL):
+            known = (*TOOLS, PERFORMANCE, ALL)
+            raise DeclarationError(f"unknown tool {each!r}; {suggestion(each, known)}")
+    static = (PERFORMANCE,) if PERFORMANCE in wanted else ()
     if not wanted or ALL in wanted:
-        return TOOLS
-    return tuple(each for each in TOOLS if each in wanted)
+        return (*TOOLS, *static)
+    return (*(each for each in TOOLS if each in wanted), *static)
 
 
 # Findings of checked runs.

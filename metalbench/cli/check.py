@@ -30,15 +30,19 @@ Examples:
   metalbench check scan.metal --tune BLOCK=64 --json -
   metalbench check softmax --device cuda --tool compute-sanitizer
   metalbench check softmax --device cuda --tool compute-sanitizer,race
+  metalbench check softmax --tool performance
 
 \b
-Tools (all of them, unless --tool names some):
+Tools (all of the first five, unless --tool names some):
   mem         accesses outside buffers and threadgroup memory, wild pointers, writes to
               constants and inputs, misaligned addresses
   race        two threads at the same bytes with no barrier, fence or atomic in between
   init        reads of what nothing has written, elements of outputs that nothing writes
   sync        barriers that not every thread reaches, kernels that do not end
   arithmetic  divisions by zero, quotients that do not fit, failed assertions
+  performance slow code on Apple's GPUs, without a run: arrays that stay in thread memory, many
+              registers, strided accesses, bank conflicts, divergent branches, integer divisions,
+              64-bit indices, large code, few threadgroups
   compute-sanitizer
               NVIDIA's, with --device cuda: mem, race, init and sync as the GPU itself runs it
 
@@ -81,7 +85,8 @@ def _tunables(
     metavar="TOOL",
     multiple=True,
     default=["all"],
-    help="Kinds of findings: mem, race, init, sync, arithmetic, with commas; else all.",
+    help="Kinds of findings: mem, race, init, sync, arithmetic, with commas; else all of these. "
+    "Only by name: performance.",
 )
 @click.option(
     "--device",

@@ -506,7 +506,7 @@ def compile_kernel(
     options, fast_math = source_options(kernel, run, chosen), kernel.math == "fast"
     builds: dict[str, Any] = dict(checked=checked, tools=list(tools), counted=counted)
     library = device.compile(kernel.source, **options, **builds, fast_math=fast_math)
-    constants = _function_constants(kernel, task, options)
+    constants = find_function_constants(kernel, task, options)
     pipelines = _pipelines(library, kernel, task.name, constants)
     check_coverage(task, kernel, pipelines.values(), run)
     tables: Mapping[str, Table] = {}
@@ -578,7 +578,7 @@ def source_options(kernel: Kernel, run: DType, tunables: Mapping[str, int]) -> d
     }
 
 
-def _function_constants(
+def find_function_constants(
     kernel: Kernel, task: Task, options: Mapping[str, Any]
 ) -> dict[int | str, Any]:
     """Return the task's constants that the source declares as function constants, by name."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, NamedTuple
 
-from metalbench.msl.ir.text import IrError, closing
+from metalbench.msl.ir.text import IrError, closing, split
 from metalbench.msl.ir.types import POINTER, VOID, Layout, Type, take_type
 
 _INTEGER = re.compile(r"-?\d+$")
@@ -34,6 +34,9 @@ _ADDRESS = re.compile(r", ptr (%[-\w.$]+), align ")
 _ACCESS = re.compile(r"\b(?:load|store) (?:atomic )?(?:volatile )?")
 _BASE = re.compile(r", ptr (%[-\w.$]+)(?:,|$)")
 _STRING = re.compile(r'"[^"]*"')
+_REFERENCE = re.compile(r"!\d+")
+_RECORDED_ADDRESS = re.compile(r"\bptr (%[-\w.$]+), !")
+_BYTES_BEHIND = re.compile(r"\bdereferenceable\((\d+)\)")
 LINKAGES = frozenset(
     {
         *("private", "internal", "available_externally", "linkonce", "weak", "common", "external"),
@@ -397,6 +400,18 @@ class Atomic(Instruction):
 class DebugRecord(Instruction):
     """`#dbg_declare`, `#dbg_value`: for debuggers. It does not count as a use of a value."""
 
+    @property
+    def variable(self) -> str:
+        """Return the reference to the description of its variable, or ""."""
+        found = _REFERENCE.search(self.text)
+        return found[0] if found else ""
+
+    @property
+    def address(self) -> str:
+        """Return the local pointer to the memory of the variable; empty for one in registers."""
+        found = _RECORDED_ADDRESS.search(self.text)
+        return found[1] if found and self.opcode in ("#dbg_declare", "#dbg_assign") else ""
+
 
 _CLASSES: dict[str, type[Instruction]] = {
     **dict.fromkeys(("icmp", "fcmp"), Compare),
@@ -595,6 +610,13 @@ class Function:
     def globals(self) -> set[str]:
         """Return the names of variables and functions that it mentions, each with `@`."""
         return {each for each in _GLOBAL_NAME.findall(str(self)) if each}
+
+    def parameter_bytes(self, at: int) -> int:
+        """Return how many bytes may be accessed behind a pointer parameter; 0 if unknown."""
+        opening = self.head.index(f"@{self.name}(") + len(self.name) + 1
+        texts = split(self.head[opening + 1 : closing(self.head, opening)])
+        found = _BYTES_BEHIND.search(texts[at])
+        return int(found[1]) if found else 0
 
     @property
     def linkage(self) -> str:

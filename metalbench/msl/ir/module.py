@@ -93,6 +93,11 @@ class Global:
         return self._clause("section ").strip('"')
 
     @property
+    def description(self) -> str:
+        """Return the reference to its description in the debug information, or ""."""
+        return self._clause("!dbg ")
+
+    @property
     def globals(self) -> list[str]:
         """Return the names of globals and functions in its initializer, each with `@`."""
         return [each for each in _MENTIONED.findall(self.text, len(self.name)) if each]

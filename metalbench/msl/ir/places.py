@@ -27,6 +27,8 @@ _COLUMN = re.compile(
 )
 _FUNCTION = re.compile(r'\bname: "([^"]*)"')
 _SUBPROGRAM = re.compile(r'\bname: "[^"]*"')
+_VARIABLE = re.compile(r"\bvar: (!\d+)")
+_VARIABLES = ("!DILocalVariable(", "distinct !DIGlobalVariable(", "!DIGlobalVariable(")
 
 
 def is_own(file: str) -> bool:
@@ -40,6 +42,14 @@ class DebugLocation(NamedTuple):
     line: int
     scope: str
     inlined_at: str
+
+
+class SourceVariable(NamedTuple):
+    """A variable of the source, with the file and line of its declaration."""
+
+    name: str
+    file: str
+    line: int
 
 
 class Metadata:
@@ -80,6 +90,17 @@ class Metadata:
     def line_of(self, scope: str) -> int:
         """Return the line that a function begins in."""
         return int(_text(_LINE, self._nodes[scope]) or 0)
+
+    def variable(self, reference: str) -> SourceVariable | None:
+        """Return the source's variable that a node describes; None for another node."""
+        node = self._nodes.get(reference, "")
+        if node.startswith("!DIGlobalVariableExpression("):
+            node = self._nodes[_reference(_VARIABLE, node)]
+        if not node.startswith(_VARIABLES):
+            return None
+        file = self._file_of(reference) if _FILE.search(node) is None else _reference(_FILE, node)
+        line = int(_text(_LINE, node) or 0)
+        return SourceVariable(_text(_FUNCTION, node) or "", self.file_name(file), line)
 
     def is_place(self, reference: str) -> bool:
         """Return whether a node is the place of an instruction."""
