@@ -99,7 +99,10 @@ def dispatch(pipeline, **changes):
     [
         ({"threads": (33, 32)}, "1 to 1024 threads a threadgroup, got 1056"),
         ({"threads": 0}, "1 to 1024 threads"),
-        ({"threadgroup_bytes": {"scratch": 32769}}, "at most 32768 bytes, got 32784"),
+        (
+            {"threadgroup_bytes": {"scratch": 32769}},
+            "scratch: expected at most 32768 bytes of threadgroup memory, got 32769",
+        ),
         (
             {"threadgroup_bytes": {"other": 16}},
             "other: the kernel has no such threadgroup argument; it has `scratch`",

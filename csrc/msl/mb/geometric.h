@@ -27,7 +27,8 @@ template <class A, class B, class V = mb::join<A, B>, class T = mb::element<V>>
 MB_FUNC constexpr T dot(A a, B b) {
   return mb::dot_of(mb::lift<V>(a), mb::lift<V>(b));
 }
-template <class A, class B, class V = mb::join<A, B>>
+template <class A, class B, class V = mb::join<A, B>,
+          typename mb::enable_if<mb::element_of<V>::count == 3, int>::type = 0>
 MB_FUNC constexpr V cross(A left, B right) {
   V a = mb::lift<V>(left), b = mb::lift<V>(right);
   return V(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x);

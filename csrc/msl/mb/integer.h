@@ -97,10 +97,10 @@ MB_FUNC constexpr T insert_of(T base, T insert, uint offset, uint bits) {
 namespace metal {
 
 MB_MAP1(abs, mb::arg, mb::abs_of(x))
-MB_MAP1(clz, mb::arg, mb::clz_of(x))
-MB_MAP1(ctz, mb::arg, mb::ctz_of(x))
-MB_MAP1(popcount, mb::arg, __builtin_popcountll(mb::unsigned_type<T>(x)))
-MB_MAP1(reverse_bits, mb::arg, mb::reverse_of(x))
+MB_MAP1(clz, mb::integral, mb::clz_of(x))
+MB_MAP1(ctz, mb::integral, mb::ctz_of(x))
+MB_MAP1(popcount, mb::integral, __builtin_popcountll(mb::unsigned_type<T>(x)))
+MB_MAP1(reverse_bits, mb::integral, mb::reverse_of(x))
 MB_MAP2(rotate, mb::join, mb::rotate_of<T>(x, y))
 MB_MAP2(addsat, mb::join, mb::saturated<T>(mb::exact<T>(x) + y))
 MB_MAP2(subsat, mb::join, mb::saturated<T>(mb::exact<T>(x) - y))

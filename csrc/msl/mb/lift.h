@@ -80,6 +80,9 @@ using join = typename join_arguments<arg<A>, arg<B>>::type;
 template <class A, class B, class C>
 using join3 = typename join_arguments<typename join_arguments<arg<A>, arg<B>>::type, arg<C>>::type;
 
+template <class A>
+using integral = typename enable_if<is_int<element<arg<A>>>, argument<A>>::type::type;
+
 // Convert integers to float; return other types unchanged.
 template <class T>
 using floating_of = rebind<T, typename conditional<is_int<element<T>>, float, element<T>>::type>;

@@ -82,6 +82,7 @@ MB_COMPARE(isunordered, x != x || y != y)
 
 // c ? b : a, in each component.
 template <class A, class B, class C, class R = mb::join<A, B>>
+MB_UNAMBIGUOUS(select, mb::mixed<A, B>)
 MB_FUNC constexpr R select(A a, B b, C c) {
   return mb::map(
       MB_LAMBDA3 { return z ? y : x; }, mb::lift<R>(a), mb::lift<R>(b),

@@ -232,8 +232,12 @@ COMMON_FLAGS = [
     "-Xclang",
     "-fbfloat16-excess-precision=none",
     "-Wno-everything",
-    # As in Metal, arrays have constant lengths.
+    # As in Metal, arrays have constant lengths. The others are errors of clang unless its warnings
+    # are turned off.
     "-Werror=vla",
+    "-Werror=c++11-narrowing",
+    "-Werror=return-mismatch",
+    "-Werror=address-of-temporary",
     "-ferror-limit=20",
     "-fno-elide-type",
     "-fno-color-diagnostics",
