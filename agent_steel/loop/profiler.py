@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_steel.history.lineage import Lineage
 from agent_steel.proposal import Diagnosis, Fact, count_facts
 from agent_steel.roofline import Triers, measure_roofline
+from metalbench.checking.performance import lint_kernel
 from metalbench.errors import MetalBenchError
 from metalbench.measure.analysis import Peaks, Roofline, roofline
 from metalbench.measure.measurement import Plan
@@ -21,6 +24,7 @@ from metalbench.store.result import Result, Status, format_tunables
 if TYPE_CHECKING:
     from agent_steel.attempt import Attempt
     from agent_steel.loop.settings import SearchSubject
+    from metalbench.checking.findings import CheckFinding
     from metalbench.kernel.header import Kernel
     from metalbench.measure.measurement import Measurement
 
@@ -44,6 +48,9 @@ COUNTED = {
 }
 
 
+MOST_LINTS = 12
+
+
 class WrongStartError(MetalBenchError):
     """The kernel that is to be made faster is not correct: there is nothing to begin with."""
 
@@ -61,6 +68,7 @@ class Profiler:
         self._roofs: Peaks | None = None
         self._results: dict[tuple[object, ...], Result] = {}
         self._counted: dict[tuple[object, ...], tuple[Fact, ...]] = {}
+        self._lints: dict[tuple[object, ...], tuple[Fact, ...]] = {}
 
     def measure(self, subject: SearchSubject, attempt: Attempt) -> Result:
         """Verify an attempt and time it together with MLX; each is measured once.
@@ -82,7 +90,26 @@ class Profiler:
             self._wants_roofs = False
             self._roofs = measure_roofline(self._triers, subject.device)
         found = diagnosis(result, subject.kernel_of(attempt), self._roofs, history)
-        return replace(found, facts=(*found.facts, *self._counts(subject, attempt)))
+        more = (*self._counts(subject, attempt), *self._lint(subject, attempt))
+        return replace(found, facts=(*found.facts, *more))
+
+    def _lint(self, subject: SearchSubject, attempt: Attempt) -> tuple[Fact, ...]:
+        """Return the slow places of an attempt's code; none if it cannot be analysed."""
+        key = (subject.place, attempt.source_key)
+        if key not in self._lints:
+            kernel = subject.kernel_of(attempt)
+            try:
+                lints = lint_kernel(
+                    kernel,
+                    subject.task,
+                    subject.size,
+                    dtype_name=subject.dtype,
+                    tunables=attempt.tunables,
+                )
+                self._lints[key] = tuple(list_slow_places(lints.found))
+            except MetalBenchError:
+                self._lints[key] = ()
+        return self._lints[key]
 
     def _counts(self, subject: SearchSubject, attempt: Attempt) -> tuple[Fact, ...]:
         """Return counts of an attempt at the smallest size; none if it cannot be counted."""
@@ -194,6 +221,14 @@ def _text(kernel: Kernel, result: Result) -> Iterator[Fact]:
         yield Fact("tunables", format_tunables(result.case.tunables))
     for note in result.notes:
         yield Fact("note", note)
+
+
+def list_slow_places(found: Iterable[CheckFinding]) -> Iterator[Fact]:
+    """Yield a fact for each of the first MOST_LINTS findings of lints."""
+    for each in islice(found, MOST_LINTS):
+        frame = each.frame
+        where = f" at {Path(frame.file).name}:{frame.line}" if frame is not None else ""
+        yield Fact("slow code", f"{each.kind}{where}: {each.message}; {each.kind_info.advice}")
 
 
 def _past(history: Sequence[Attempt]) -> Iterator[Fact]:

@@ -9,7 +9,8 @@ from example_results import CPU, correct, measurement, on_gpu
 from work_in_vain import KERNEL
 
 from agent_steel.attempt import Attempt, Status
-from agent_steel.loop.profiler import diagnosis
+from agent_steel.loop.profiler import Profiler, diagnosis
+from agent_steel.loop.settings import SearchSubject
 from agent_steel.proposal import Diagnosis
 from agent_steel.roofline import measure_roofline
 from metalbench import _core
@@ -111,3 +112,19 @@ def test_measure_roofline_without_an_analysis_is_undefined() -> None:
             return replace(correct(), analysis=None)
 
     assert measure_roofline(Failing(), CPU) is None
+
+
+def test_diagnose_lists_slow_places_of_the_code(
+    subject: SearchSubject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Profiler, "measure", lambda *_: timed(2e6, 1e6, 1e7))
+    array = "float a[16]; for (uint j = 0; j < 16; ++j) a[j] = x[i]; y[i] = a[uint(x[i]) & 15u];"
+    end = KERNEL.rindex("}")
+    slow = f"{KERNEL[:end]}\n{array}\n{KERNEL[end:]}"
+    line = slow[: slow.index(array)].count("\n") + 1
+    with Workers("cpu", Limits(120)) as workers:
+        for source, expected in ((slow, [f"thread-array at twice.metal:{line}"]), (KERNEL, [])):
+            attempt = Attempt(1, 1, "twice", "float32", "seed", None, 0, source, source)
+            found = Profiler(workers, roofs=False).diagnose(subject, attempt, [])
+            places = [each.value for each in found.facts if each.name == "slow code"]
+            assert [each.split(": ")[0] for each in places] == expected
