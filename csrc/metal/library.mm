@@ -1,6 +1,7 @@
 #include "metal/library.h"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include "core/errors.h"
@@ -15,27 +16,57 @@
 namespace metalbench::metal {
 namespace {
 
+// The compiler defines this macro from the language version: 320 is Metal 3.2.
+constexpr const char* version_macro = "__METAL_VERSION__";
+
+// Named constants are missing in macOS 14's SDK.
+constexpr NSUInteger pack_version(NSUInteger major, NSUInteger minor) {
+  return (major << 16) + minor;
+}
+
 // Return the newest language version of this macOS, as MLX does. 3.2 came with macOS 15, as did
-// residency sets. Named constants are missing in macOS 14's SDK.
-MTLLanguageVersion language_version(const Capabilities& capabilities) {
-  const auto version = [](NSUInteger major, NSUInteger minor) {
-    return static_cast<MTLLanguageVersion>((major << 16) + minor);
-  };
-  if (capabilities.os_major >= 27) return version(4, 1);
-  if (capabilities.os_major >= 26) return version(4, 0);
-  if (capabilities.os_major >= 15) return version(3, 2);
+// residency sets.
+NSUInteger newest_version(const Capabilities& capabilities) {
+  if (capabilities.os_major >= 27) return pack_version(4, 1);
+  if (capabilities.os_major >= 26) return pack_version(4, 0);
+  if (capabilities.os_major >= 15) return pack_version(3, 2);
   return MTLLanguageVersion3_1;
+}
+
+// Return the language version that the version macro of the caller selects, by default the newest.
+// Throw CompileError for a version that this macOS does not have.
+MTLLanguageVersion language_version(const CompileOptions& options,
+                                    const Capabilities& capabilities) {
+  const NSUInteger newest = newest_version(capabilities);
+  const auto given = options.macros.find(version_macro);
+  if (given == options.macros.end()) return static_cast<MTLLanguageVersion>(newest);
+  const std::string& text = given->second;
+  unsigned number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, failure] = std::from_chars(text.data(), end, number);
+  if (failure != std::errc() || stop != end || number < 100 || number % 10 != 0) {
+    throw CompileError(std::string(version_macro) + ": expected a version such as 320, got " + text);
+  }
+  const NSUInteger wanted = pack_version(number / 100, number / 10 % 10);
+  if (wanted > newest) {
+    throw CompileError(std::string(version_macro) + ": " + text +
+                       " needs a newer macOS; this one has Metal " + std::to_string(newest >> 16) +
+                       "." + std::to_string(newest & 0xffff));
+  }
+  return static_cast<MTLLanguageVersion>(wanted);
 }
 
 MTLCompileOptions* compile_options(const CompileOptions& options,
                                    const Capabilities& capabilities) {
   NSMutableDictionary<NSString*, NSObject*>* const macros = [NSMutableDictionary dictionary];
-  for (const auto& [name, value] : options.macros) macros[to_ns(name)] = to_ns(value);
+  for (const auto& [name, value] : options.macros) {
+    if (name != version_macro) macros[to_ns(name)] = to_ns(value);
+  }
   MTLCompileOptions* const result = [[MTLCompileOptions alloc] init];
   result.preprocessorMacros = macros;
   // Where mathMode exists, this also sets it and the functions' precision.
   result.fastMathEnabled = options.fast_math;
-  result.languageVersion = language_version(capabilities);
+  result.languageVersion = language_version(options, capabilities);
   return result;
 }
 
@@ -122,7 +153,7 @@ class MetalLibrary final : public metalbench::Library {
   [[nodiscard]] std::string archive_path(const std::string& function,
                                          const FunctionConstants& constants) const {
     const Capabilities& here = capabilities();
-    const auto version = std::to_string(language_version(here));
+    const auto version = std::to_string(language_version(options_, here));
     // The validation layer compiles checks into a pipeline.
     std::string tools;
     for (const std::string& name : here.tools) tools += name + ' ';

@@ -123,3 +123,31 @@ def test_kernels_are_compiled_as_the_newest_language_of_the_system(
     metal_double.set("os_major", os_major)
     _core.open("metal").compile("kernel void nothing() {}").pipeline()
     assert metal_double.get("language_version") == version
+
+
+@pytest.mark.parametrize(("number", "version"), [("310", 3.1), ("320", 3.2), ("400", 4.0)])
+def test_the_macro_selects_the_version_of_the_language(
+    metal_double, number: str, version: float
+) -> None:
+    metal_double.set("os_major", 27)
+    source = f"kernel void nothing() {{ static_assert(__METAL_VERSION__ == {number}); }}"
+    _core.open("metal").compile(source, macros={"__METAL_VERSION__": number}).pipeline()
+    assert metal_double.get("language_version") == version
+
+
+@pytest.mark.parametrize(
+    ("number", "message"),
+    [
+        ("400", r"__METAL_VERSION__: 400 needs a newer macOS; this one has Metal 3\.2"),
+        ("3.1", r"__METAL_VERSION__: expected a version such as 320, got 3\.1"),
+        ("315", r"__METAL_VERSION__: expected a version such as 320, got 315"),
+    ],
+)
+def test_versions_that_the_system_does_not_have_are_refused(
+    metal_double, number: str, message: str
+) -> None:
+    metal_double.set("os_major", 15)
+    with pytest.raises(_core.CompileError, match=message):
+        _core.open("metal").compile(
+            "kernel void nothing() {}", macros={"__METAL_VERSION__": number}
+        )

@@ -54,6 +54,12 @@ metalbench::CompileOptions compile_options(MTLCompileOptions* options) {
     violation("newLibraryWithSource: this macOS does not know the language version " +
               std::to_string(last_language_version()));
   }
+  // Metal's compiler defines the macro. The engine does not know 4.1.
+  if (last_version != newest_version()) {
+    const NSUInteger chosen = last_version;
+    found.macros["__METAL_VERSION__"] =
+        std::to_string((chosen >> 16) * 100 + (chosen & 0xffff) * 10);
+  }
   NSDictionary<NSString*, NSObject*>* macros = options.preprocessorMacros;
   for (NSString* name in macros) {
     NSObject* value = macros[name];
