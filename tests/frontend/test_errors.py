@@ -156,32 +156,33 @@ def test_a_vertex_function_is_not_a_kernel():
     [
         (
             "device int* a, float b",
-            "parameter b: invalid type 'float b' for input declaration in a kernel function; "
-            "expected a device, constant or threadgroup pointer",
+            "error: invalid type 'float' for input declaration in a kernel function; "
+            "[f] parameter b: expected a device, constant or threadgroup pointer",
         ),
         (
             "device int* a, float b [[thread_position_in_grid]]",
-            "parameter b: type 'float' is not valid for attribute 'thread_position_in_grid'",
+            "error: type 'float' is not valid for attribute 'thread_position_in_grid'; "
+            "[f] parameter b: expected uint",
         ),
         (
             "device int* a, int2 b [[threads_per_threadgroup]]",
-            "parameter b: type 'int2' is not valid for attribute 'threads_per_threadgroup'",
+            "error: type 'int2' is not valid for attribute 'threads_per_threadgroup'; [f] par",
         ),
         (
             "device int* a, uint4 b [[thread_position_in_grid]]",
-            "parameter b: type 'uint4' is not valid for attribute 'thread_position_in_grid'",
+            "error: type 'uint4' is not valid for attribute 'thread_position_in_grid'; [f] par",
         ),
         (
             "device int* a, uint2 b [[thread_index_in_simdgroup]]",
-            "parameter b: type 'uint2' is not valid for attribute 'thread_index_in_simdgroup'",
+            "error: type 'uint2' is not valid for attribute 'thread_index_in_simdgroup'; [f] par",
         ),
         (
             "device int* a [[buffer(1)]], device int* b [[buffer(1)]]",
-            "b: cannot reserve 'buffer' resource location at index 1; a has it",
+            "error: cannot reserve 'buffer' resource location at index 1; [f] b: a has it",
         ),
         (
             "device int* a [[buffer(31)]]",
-            "'buffer' attribute parameter is out of bounds: must be between 0 and 30; got 31",
+            "'buffer' attribute parameter is out of bounds: must be between 0 and 30; [f] a: got",
         ),
         ("device int* a [[buffer(what)]]", "expected an integer constant, got what"),
     ],

@@ -102,16 +102,18 @@ def test_short_floats_among_literals(type_):
 @pytest.mark.parametrize(
     ("text", "place"),
     [
-        ("kernel void f(device float* x,\n  device double* y) {}", "4:10: error: double"),
-        ("kernel void f(device float* x) {\n  double sum = 0; x[0] = sum; }", "4:3: error: double"),
+        ("kernel void f(device float* x,\n  device double* y) {}", "4:10"),
+        ("kernel void f(device float* x) {\n  double sum = 0; x[0] = sum; }", "4:3"),
         (
             "float g(double x) { return x; }\nkernel void f(device float* x) {}",
-            "3:9: error: double",
+            "3:9",
         ),
-        ("kernel void f(device float* x) { x[0] = 1.0L; }", "3:41: error: 1.0L"),
+        ("kernel void f(device float* x) { x[0] = 1.0L; }", "3:41"),
     ],
 )
 def test_double_is_refused_by_name(text, place):
     with pytest.raises(CompileError) as caught:
         engine.build(engine.parse(HEADER + text, "my.metal"), "f")
-    assert str(caught.value).startswith(f"my.metal:{place}: Metal has no double; use float")
+    message = f"my.metal:{place}: error: 'double' is not supported in Metal; "
+    assert str(caught.value).startswith(message)
+    assert "use float" in str(caught.value)

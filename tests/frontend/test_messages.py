@@ -48,7 +48,7 @@ def test_types_are_spelled_as_metal_does(clang, metal):
         ("a[0] = fooo(a[1]);", "error: use of undeclared identifier 'fooo'"),
         ("a[0] = clamp(a[0], 1);", "3 arguments, but 2 were provided"),
         ("half h = static_cast<half>(a[0]); bfloat b;", "cannot convert 'float4' to 'half'"),
-        ("a[0].q = 1;", "error: no member named 'q' in 'float4'"),
+        ("a[0].q = 1;", "error: illegal vector component name 'q'"),
         ("array<float3, 2> r; int i = r;", "no viable conversion from 'array<float3, 2>' to 'int'"),
         ("float4x4 m; half3x3 n = m;", "from 'float4x4' to 'half3x3'"),
         ("simdgroup_float8x8 m = a[0];", "'float4' to 'simdgroup_float8x8'"),

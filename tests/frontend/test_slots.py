@@ -65,18 +65,21 @@ def test_gaps_are_used_where_an_array_fits():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ("texture2d<float> a [[texture(128)]]", r"must be between 0 and 127; got 128"),
-        ("sampler s [[sampler(16)]]", r"must be between 0 and 15; got 16"),
-        ("array<texture2d<float>, 4> a [[texture(126)]]", r"must be between 0 and 124; got 126"),
-        ("array<texture2d<float>, n> a", "expected a constant number of elements, got n"),
+        ("texture2d<float> a [[texture(128)]]", r"must be between 0 and 127; \[f\] a: got 128"),
+        ("sampler s [[sampler(16)]]", r"must be between 0 and 15; \[f\] s: got 16"),
+        (
+            "array<texture2d<float>, 4> a [[texture(126)]]",
+            r"must be between 0 and 124; \[f\] a: got 126",
+        ),
+        ("array<texture2d<float>, n> a", r"\[f\] a: expected a constant number of elements, got n"),
         (
             "array<texture2d<float>, 4> a [[texture(0)]], texture2d<float> b [[texture(3)]]",
-            "b: cannot reserve 'texture' resource location at index 3; a has it",
+            r"cannot reserve 'texture' resource location at index 3; \[f\] b: a has it",
         ),
     ],
 )
 def test_assign_indices_refuses_invalid_indices(parameters, message):
-    with pytest.raises(_core.CompileError, match=rf"my\.metal:4:\d+: error: \[f\] .*{message}"):
+    with pytest.raises(_core.CompileError, match=rf"my\.metal:4:\d+: error: .*{message}"):
         slots(parameters)
 
 

@@ -66,18 +66,19 @@ class ArgumentTable:
     def _take(self, parameter: Parameter, kind: str, first: int) -> None:
         size = self._size(parameter, kind)
         if not 0 <= first <= TABLE_SIZES[kind] - size:
+            most = TABLE_SIZES[kind] - size
             self._fail(
                 parameter,
-                f"'{kind}' attribute parameter is out of bounds: must be between 0 and "
-                f"{TABLE_SIZES[kind] - size}; got {first}",
+                f"got {first}",
+                f"'{kind}' attribute parameter is out of bounds: must be between 0 and {most}; ",
             )
         for index in range(first, first + size):
             other = self._taken.setdefault((kind, index), parameter)
             if other is not parameter:
                 self._fail(
                     parameter,
-                    f"cannot reserve '{kind}' resource location at index {index}; {other.name} has "
-                    "it: give one of them another index",
+                    f"{other.name} has it; give one of them another index",
+                    f"cannot reserve '{kind}' resource location at index {index}; ",
                 )
         self._found.append((parameter, kind, first))
 
@@ -94,9 +95,10 @@ class ArgumentTable:
             self._fail(parameter, f"expected a constant number of elements, got {text}")
         return size
 
-    def _fail(self, parameter: Parameter, what: str) -> NoReturn:
+    def _fail(self, parameter: Parameter, what: str, message: str = "") -> NoReturn:
+        """Raise CompileError: the message of Metal's compiler, if it has one, and what is wrong."""
         raise CompileError(
-            f"{parameter.location}: error: [{self._kernel.name}] {parameter.name}: {what}"
+            f"{parameter.location}: error: {message}[{self._kernel.name}] {parameter.name}: {what}"
         )
 
 
@@ -114,6 +116,14 @@ _UNSUPPORTED_ATTRIBUTES = {
     "imageblock_data": "imageblocks",
     "thread_position_in_region": "tessellation",
 }
+
+# Inputs of vertex and fragment functions.
+_INPUTS_OF_OTHER_STAGES = frozenset(
+    """
+    amplification_id barycentric_coord base_instance base_vertex front_facing instance_id
+    point_coord position primitive_id sample_id sample_mask vertex_id
+    """.split()  # noqa: SIM905
+)
 
 
 @dataclass
@@ -236,12 +246,18 @@ def _check_input_type(kernel: EntryPoint, parameter: Parameter, attribute: str, 
         return
     shapes = "uint, ushort or a vector of 2 or 3 of them" if most > 1 else "uint or ushort"
     raise CompileError(
-        f"{parameter.location}: error: [{kernel.name}] parameter {parameter.name}: type '{kind}' "
-        f"is not valid for attribute '{attribute}'; expected {shapes}"
+        f"{parameter.location}: error: type '{kind}' is not valid for attribute '{attribute}'; "
+        f"[{kernel.name}] parameter {parameter.name}: expected {shapes}"
     )
 
 
 def _find_kind(source: Source, kernel: EntryPoint, parameter: Parameter) -> str:
+    if parameter.is_pointer and parameter.address_space == "thread":
+        raise CompileError(
+            f"{parameter.location}: error: invalid address space qualification for buffer pointee "
+            f"type '{parameter.spell_type({})}'; [{kernel.name}] parameter {parameter.name}: "
+            "expected `device`, `constant` or `threadgroup`"
+        )
     for attribute in parameter.attributes:
         if attribute.name in TABLE_SIZES:
             return attribute.name
@@ -257,14 +273,20 @@ def _find_kind(source: Source, kernel: EntryPoint, parameter: Parameter) -> str:
         return "buffer"
     if parameter.is_pointer and parameter.address_space == "threadgroup":
         return "threadgroup"
+    for attribute in parameter.attributes:
+        if attribute.name in _INPUTS_OF_OTHER_STAGES:
+            raise CompileError(
+                f"{parameter.location}: error: invalid '{attribute.name}' attribute for input "
+                f"declaration in a kernel function; [{kernel.name}] parameter {parameter.name}: "
+                "expected an attribute such as [[thread_position_in_grid]]"
+            )
     given = " ".join(parameter.tokens)
     raise CompileError(
-        f"{parameter.location}: error: [{kernel.name}] "
-        f"parameter {parameter.name or parameter.position}: invalid type '{given}' for input "
-        "declaration in a kernel function; expected a device, constant or "
-        "threadgroup pointer or reference, a texture, a sampler, or an attribute such as "
-        "[[thread_position_in_grid]]; "
-        f"got {given}"
+        f"{parameter.location}: error: invalid type '{parameter.spell_type({})}' for input "
+        f"declaration in a kernel function; [{kernel.name}] parameter "
+        f"{parameter.name or parameter.position}: expected a device, constant or threadgroup "
+        "pointer or reference, a texture, a sampler, or an attribute such as "
+        f"[[thread_position_in_grid]]; got {given}"
     )
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from metalbench._core import CompileError
+from metalbench.msl.frontend.cpp_rules import find_cpp_violations
 from metalbench.msl.frontend.declarations import (
     Attribute,
     Declaration,
@@ -35,6 +35,7 @@ from metalbench.msl.frontend.tokens import (
     find_opening_angle,
     is_name,
 )
+from metalbench.msl.frontend.violations import BUILTIN_TYPES, METAL_TYPE, NOT_TYPES, Violation
 
 
 def read_version(macros: Mapping[str, str]) -> int:
@@ -48,15 +49,6 @@ def read_version(macros: Mapping[str, str]) -> int:
         known = ", ".join(f"{version} ({name})" for name, version in STANDARDS.items())
         raise CompileError(f"{VERSION_MACRO}: expected {known}; got {given}")
     return versions[given]
-
-
-@dataclass(frozen=True)
-class Violation:
-    """A construct that Metal refuses: its token, the message of Metal's compiler, and a remedy."""
-
-    index: int
-    message: str
-    remedy: str
 
 
 def find_violations(source: Source, version: int) -> list[Violation]:
@@ -200,13 +192,38 @@ def find_program_variables(source: Source) -> Iterator[Violation]:
         # The variable itself is behind the last `*`.
         own = words[len(words) - words[::-1].index("*") :] if "*" in words else words
         meant = [part for word in own for part in source.aliases.get(word, "").split()]
-        if "constant" in own or "constant" in meant or {"sampler", "extern"} & {*own, *meant}:
+        is_defined = not declaration.in_record and "constant" in own
+        if is_defined and _is_uninitialised(tokens, words, name):
+            yield Violation(
+                name,
+                "variable in constant address space must be initialized",
+                "give it a value, or pass it in a buffer",
+            )
+        if "constant" in own or "constant" in meant or "sampler" in {*own, *meant}:
+            continue
+        if "extern" in own:
+            if METAL_TYPE.fullmatch(own[-1]):
+                yield Violation(
+                    name,
+                    "extern variable must reside in constant address space",
+                    "declare it as `constant`, or pass it in a buffer",
+                )
             continue
         yield Violation(
             name,
             "program scope variable must reside in constant address space",
             _suggest_declaration(words, tokens.text[name]),
         )
+
+
+def _is_uninitialised(tokens: Tokens, words: list[str], name: int) -> bool:
+    """Return whether a variable of a scalar or vector type, or an array of it, has no value."""
+    if {"*", "&", "extern"}.intersection(words) or not METAL_TYPE.fullmatch(words[-1]):
+        return False
+    index = name + 1
+    while tokens.at(index) == "[":
+        index = tokens.partner[index] + 1
+    return tokens.at(index) == ";"
 
 
 def _suggest_declaration(words: list[str], name: str) -> str:
@@ -393,18 +410,6 @@ def find_lambdas(tokens: Tokens) -> Iterator[Violation]:
 # 5. Names of types.
 
 _KEYWORD_TYPES = frozenset({"half", "bfloat"})
-_BUILTIN_TYPES = frozenset(
-    {"bool", "char", "short", "int", "long", "float", "unsigned", "signed", "void", "auto"}
-)
-_NOT_TYPES = frozenset(
-    """
-    return case else do goto and or not const constexpr volatile static inline extern register
-    mutable typename typedef using struct class union enum public private protected friend operator
-    device constant thread threadgroup threadgroup_imageblock ray_data object_data coherent sizeof
-    alignof new template kernel vertex fragment explicit virtual restrict unsigned signed namespace
-    METAL_FUNC noexcept
-    """.split()  # noqa: SIM905
-)
 _AFTER_DECLARED = frozenset({"=", ";", ",", ")", "[", "{"})
 
 
@@ -420,8 +425,8 @@ def find_type_names_as_identifiers(tokens: Tokens) -> Iterator[Violation]:
             following = tokens.at(index + 1)
             if following not in _AFTER_DECLARED:
                 continue
-            if is_name(before) and before not in _NOT_TYPES:
-                kind = before if before in _BUILTIN_TYPES | _KEYWORD_TYPES else "type-name"
+            if is_name(before) and before not in NOT_TYPES:
+                kind = before if before in BUILTIN_TYPES | _KEYWORD_TYPES else "type-name"
                 message = f"cannot combine with previous '{kind}' declaration specifier"
             elif before in (".", "->") or (before in ("*", "&") and following == "="):
                 message = "expected unqualified-id"
@@ -436,11 +441,6 @@ def find_type_names_as_identifiers(tokens: Tokens) -> Iterator[Violation]:
 
 _SPACES = ADDRESS_SPACES | {"threadgroup_imageblock", "ray_data", "object_data"}
 _POINTERS = frozenset({"*", "&", "&&"})
-_METAL_TYPE = re.compile(
-    r"(?:packed_)?(?:bool|u?(?:char|short|int|long)|half|bfloat|float)[234]?|void|signed|unsigned"
-    r"|size_t|ptrdiff_t|u?int(?:8|16|32|64)_t|(?:half|float)[234]x[234]|simdgroup_\w+8x8"
-    r"|atomic_(?:u?int|u?long|bool|float)|sampler"
-)
 _METAL_TEMPLATE = re.compile(
     r"(?:packed_)?vec|matrix|array|atomic|simdgroup_matrix|(?:texture|depth)\w+"
 )
@@ -476,7 +476,7 @@ class _Types:
                 self._known.add(declaration.name)
         for name, meant in source.aliases.items():
             words = meant.replace("::", " ").split()
-            if words and _METAL_TYPE.fullmatch(words[-1]) and _SPACES.isdisjoint(words):
+            if words and METAL_TYPE.fullmatch(words[-1]) and _SPACES.isdisjoint(words):
                 self._known.add(name)
         self._known -= self._parameters
 
@@ -512,7 +512,7 @@ class _Types:
             elif text == "=":
                 return
             elif is_name(text) and specified is None and tokens.at(index - 1) != "typename":
-                is_type = text in self._known or _METAL_TYPE.fullmatch(text) is not None
+                is_type = text in self._known or METAL_TYPE.fullmatch(text) is not None
                 is_type |= _METAL_TEMPLATE.fullmatch(text) is not None and (
                     tokens.at(index + 1) == "<"
                 )
@@ -593,153 +593,3 @@ def _find_type_start(tokens: Tokens, index: int) -> int:
         else:
             return first
     return first
-
-
-# 7. Features of C++ that Metal does not have.
-
-
-def find_cpp_violations(source: Source) -> Iterator[Violation]:
-    """Yield every feature of C++ in a source that Metal does not have.
-
-    MSL's list of restrictions. The messages are recorded ones of Apple's compiler, as listed in
-    https://github.com/kagurasumusun/llvm-project (docs-metal/data/metal_diagnostics.csv). Features
-    that end a process or load code are refused by unsupported.py.
-    """
-    tokens = source.tokens
-    yield from _find_jumps(tokens)
-    yield from _find_storage_classes(tokens)
-    yield from _find_long_long(tokens)
-    yield from _find_noexcept_operators(tokens)
-    for declaration in iterate_declarations(source.declarations):
-        if declaration.kind == "function":
-            yield from _check_function(source, declaration)
-
-
-def _find_jumps(tokens: Tokens) -> Iterator[Violation]:
-    for index in tokens.occurrences.get("goto", ()):
-        if tokens.at(index + 1) != "*":
-            yield Violation(
-                index, "'goto' is not supported in Metal", "write a loop, or return early"
-            )
-
-
-def _find_storage_classes(tokens: Tokens) -> Iterator[Violation]:
-    for index in tokens.occurrences.get("register", ()):
-        if is_name(tokens.at(index + 1)):
-            yield Violation(
-                index,
-                "Metal does not support the 'register' storage class specifier",
-                "remove it: the compiler assigns registers",
-            )
-
-
-def _find_long_long(tokens: Tokens) -> Iterator[Violation]:
-    for index in tokens.occurrences.get("long", ()):
-        if tokens.at(index + 1) == "long":
-            yield Violation(
-                index,
-                "'long long' is not supported in Metal",
-                "write `long` or `ulong`, which have 64 bits",
-            )
-
-
-def _find_noexcept_operators(tokens: Tokens) -> Iterator[Violation]:
-    """Yield operators `noexcept(expression)`, not the specifiers of functions."""
-    for index in tokens.occurrences.get("noexcept", ()):
-        before = tokens.text[index - 1] if index else ""
-        is_operator = before in ("=", "(", ",", "!", "?", "&&", "||", "return")
-        if is_operator and tokens.at(index + 1) == "(":
-            yield Violation(
-                index, "'noexcept' is not supported in Metal", "no function of Metal throws"
-            )
-
-
-def _check_function(source: Source, declaration: Declaration) -> Iterator[Violation]:
-    tokens, stage = source.tokens, find_stage(source.tokens, declaration)
-    assert declaration.parameters is not None
-    is_plain = not declaration.scope and not declaration.in_record and not stage
-    if declaration.name == "main" and is_plain and declaration.body:
-        yield Violation(
-            declaration.name_index,
-            "non-qualified function cannot be called 'main'",
-            "give it another name",
-        )
-    if stage == "kernel":
-        yield from _check_kernel(tokens, declaration)
-    if declaration.body:
-        yield from _find_local_variables(source, declaration, stage)
-
-
-def _check_kernel(tokens: Tokens, declaration: Declaration) -> Iterator[Violation]:
-    assert declaration.parameters is not None
-    if declaration.in_record:
-        yield Violation(
-            declaration.name_index,
-            "kernel function cannot be a member function",
-            "declare it at namespace scope",
-        )
-    closing = declaration.parameters[1]
-    if tokens.text[closing - 1] == "..." and tokens.text[closing - 2] in (",", "("):
-        yield Violation(
-            closing - 1,
-            "invalid prototype, variadic arguments are not allowed in Metal qualified functions",
-            "declare each parameter",
-        )
-    before = tokens.text[declaration.name_index - 1]
-    is_plain_type = is_name(before) and before not in ("void", "kernel", "auto")
-    if is_plain_type or before in ("*", "&"):
-        first = declaration.name_index - 1
-        while first > declaration.head and tokens.text[first] in ("*", "&"):
-            first -= 1
-        spelled = tokens.join(first, declaration.name_index)
-        yield Violation(
-            declaration.name_index,
-            f"invalid return type '{spelled}' for kernel function",
-            "return void, and write results to a device buffer",
-        )
-
-
-def _find_local_variables(
-    source: Source, declaration: Declaration, stage: str
-) -> Iterator[Violation]:
-    """Yield variables of a function that no Metal function may have.
-
-    MSL 4.4: only kernels, mesh and object functions have threadgroup variables.
-    """
-    assert declaration.body is not None
-    tokens, aliases = source.tokens, source.aliases
-    opening, closing = declaration.body
-    for index in tokens.occurrences.get("static", ()):
-        if opening < index < closing and _begins_statement(tokens, index):
-            words = _list_declaration(tokens, index, closing)
-            meant = {part for word in words for part in aliases.get(word, word).split()}
-            if not meant & {"constant", "threadgroup"}:
-                yield Violation(
-                    index,
-                    "variables in function scope cannot be declared static",
-                    "declare a constant as `constexpr`, or at program scope as `constant`",
-                )
-    if stage:
-        return
-    for index in tokens.occurrences.get("threadgroup", ()):
-        if opening < index < closing and _begins_statement(tokens, index):
-            words = _list_declaration(tokens, index, closing)
-            if "*" not in words and "&" not in words:
-                yield Violation(
-                    index,
-                    "automatic variable qualified with an address space",
-                    "declare it in the kernel, and pass a pointer to this function",
-                )
-
-
-def _begins_statement(tokens: Tokens, index: int) -> bool:
-    return tokens.text[index - 1] in (";", "{", "}", ":")
-
-
-def _list_declaration(tokens: Tokens, index: int, last: int) -> list[str]:
-    """Return the words of a declaration from `index` to its initialiser, brackets or `;`."""
-    words = []
-    while index < last and tokens.text[index] not in ("=", ";", "[", "(", "{"):
-        words.append(tokens.text[index])
-        index += 1
-    return words

@@ -17,10 +17,10 @@ from metalbench.msl.frontend.declarations import (
     iterate_declarations,
     skip_attributes,
 )
-from metalbench.msl.frontend.language_rules import Violation
 from metalbench.msl.frontend.reflection import ADDRESS_SPACES
 from metalbench.msl.frontend.source import Source
 from metalbench.msl.frontend.tokens import Tokens, find_closing_angle, is_name
+from metalbench.msl.frontend.violations import Violation
 
 _SPACES = ADDRESS_SPACES
 _OTHER_SPACES = frozenset({"threadgroup_imageblock", "ray_data", "object_data"})

@@ -68,8 +68,8 @@ def refuse_double(tokens: Tokens) -> None:
     if places:
         first = min(places)
         raise CompileError(
-            f"{tokens.locate_token(first)}: error: {tokens.text[first]}: Metal has no double; "
-            "use float, and `f` or no suffix for literals"
+            f"{tokens.locate_token(first)}: error: 'double' is not supported in Metal; "
+            f"{tokens.text[first]}: use float, and `f` or no suffix for literals"
         )
 
 

@@ -29,20 +29,20 @@ LABEL = re.compile(
     r'"(?:\\1|\\01|\\001)?air\.(?:simdgroup_(async_copy_[12]d)[\w.]*|(wait_simdgroup_events))"'
 )
 ASSEMBLY = ("asm", "__asm", "__asm__")
-_ASSEMBLY = "inline assembly"
+_ASSEMBLY = "illegal asm statement; inline assembly"
 _WORDS = {
     **dict.fromkeys(ASSEMBLY, _ASSEMBLY),
-    "thread_local": "thread-local variables",
+    "thread_local": "'thread_local' is not supported in Metal; thread-local variables",
     "_Thread_local": "thread-local variables",
     "__thread": "thread-local variables",
-    "new": "`new`",
-    "delete": "`delete`",
-    "try": "exceptions",
+    "new": "'new' is not supported in Metal; `new`",
+    "delete": "'delete' is not supported in Metal; `delete`",
+    "try": "'try' is not supported in Metal; exceptions",
     "catch": "exceptions",
-    "throw": "exceptions",
+    "throw": "'throw' is not supported in Metal; exceptions",
     "typeid": "type identification",
-    "dynamic_cast": "dynamic_cast",
-    "virtual": "virtual functions",
+    "dynamic_cast": "'dynamic_cast' is not supported in Metal; dynamic_cast",
+    "virtual": "virtual member functions are not supported in Metal; virtual functions",
     "__declspec": "__declspec",
 }
 # Attributes without effects beyond optimisation, layout and warnings.

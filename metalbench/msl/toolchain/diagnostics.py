@@ -62,11 +62,32 @@ _REPLACEMENTS = [
 ]
 
 
+# Messages about vectors, which are class templates here and types of the compiler in Metal.
+_VECTOR = re.compile(r"(?:packed_)?(bool|u?(?:char|short|int|long)|half|bfloat|float)([234])")
+_NO_MEMBER = re.compile(rf"no member named '(\w+)' in '(?:{_VECTOR.pattern})'")
+_BIT_CAST = re.compile(
+    r"size of '__builtin_bit_cast' source type '(.*?)' does not match destination type '(.*?)' .*"
+)
+
+
 def spell_as_metal(message: str) -> str:
     """Return a message with types as Metal spells them: float4, not vec<float, 4>."""
     for pattern, text in _REPLACEMENTS:
         message = pattern.sub(text, message)
+    if found := _NO_MEMBER.fullmatch(message):
+        return f"illegal vector component name '{found[1]}'"
+    if found := _BIT_CAST.fullmatch(message):
+        given, wanted = map(_describe_operand, found.groups())
+        return f"as_type cast from {given} to {wanted} of different size"
     return message
+
+
+def _describe_operand(name: str) -> str:
+    """Return a type as Metal's messages about `as_type` name it."""
+    vector = _VECTOR.fullmatch(name)
+    if vector is None:
+        return f"scalar '{name}'"
+    return f"vector '{name}' (vector of {vector[2]} '{vector[1]}' values)"
 
 
 @dataclass(frozen=True)
