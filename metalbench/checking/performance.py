@@ -26,7 +26,9 @@ from metalbench.msl.analysis.performance import (
 from metalbench.msl.frontend.source import Source
 from metalbench.msl.ir.model import CallInstruction
 from metalbench.msl.ir.module import Module
+from metalbench.msl.ir.text import IrError
 from metalbench.msl.toolchain.analysis_ir import LANE, compile_for_analysis
+from metalbench.msl.toolchain.run_tool import CrashedError
 from metalbench.msl.vectorize.simd_functions import make_transfer_functions
 from metalbench.process import gc_paused
 from metalbench.task import Task
@@ -73,8 +75,11 @@ def lint_kernel(
             where = f"[{task.name}] {kernel.path.name}:{line.line}"
             raise DeclarationError(f"{where}: no kernel {line.function!r}")
         if line.function not in reports:
-            module = compile_for_analysis(source, line.function, constants, fast_math=is_fast)
-            reports[line.function] = analyse_module(module, precise)
+            try:
+                module = compile_for_analysis(source, line.function, constants, fast_math=is_fast)
+                reports[line.function] = analyse_module(module, precise)
+            except (CrashedError, IrError) as error:
+                reports[line.function] = PerformanceReport([], 0, 0, 0, str(error))
     places = [
         (line, launch)
         for line in kernel.dispatches
@@ -87,7 +92,7 @@ def lint_kernel(
     ]
     found += [_to_finding(kernel, line.function, each, size, dtype_name) for line, each in places]
     skipped = tuple(
-        f"{name}: only thread-array and threadgroup-memory were checked: {report.reason}"
+        f"{name}: thread-array and threadgroup-memory at most were checked: {report.reason}"
         for name, report in reports.items()
         if report.reason
     )

@@ -16,6 +16,7 @@ from metalbench.checking.performance import find_precise_lines, lint_kernel
 from metalbench.errors import CompileError, DeclarationError
 from metalbench.kernel.standalone import read_standalone_kernel
 from metalbench.msl import engine
+from metalbench.msl.ir.text import IrError
 from metalbench.report.findings import findings_json, findings_text, to_sarif
 
 Places = tuple[tuple[str, int], ...]
@@ -196,3 +197,16 @@ def test_guards_of_the_last_elements_are_not_reported(tmp_path):
     """
     assert _core.open("cpu").checked_builds
     assert not check(write(tmp_path, body), tools="performance").found
+
+
+def test_performance_reports_why_rules_were_skipped(tmp_path, monkeypatch):
+    path = write(tmp_path, "while (true) y[i] += x[i];")
+    (skipped,) = check(path, tools="performance").skipped
+    assert "a loop that nothing ever leaves" in skipped
+
+    def fail(*arguments: object, **options: object) -> None:
+        raise IrError("unknown instruction")
+
+    monkeypatch.setattr("metalbench.checking.performance.compile_for_analysis", fail)
+    (skipped,) = check(path, tools="performance").skipped
+    assert "unknown instruction" in skipped
