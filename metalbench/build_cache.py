@@ -141,6 +141,15 @@ def digest_file(path: str | Path) -> str | None:
         return None
 
 
+def read_file_state(path: str | Path) -> list[int] | None:
+    """Return size, times, inode and device of a file, which change with it; None without it."""
+    try:
+        state = os.stat(path)
+    except OSError:
+        return None
+    return [state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino, state.st_dev]
+
+
 # Digest the files of folders. Unchanged files are not read again.
 
 
@@ -157,9 +166,7 @@ def digest_trees(folders: Sequence[tuple[Path, tuple[str, ...]]]) -> str:
     ]
     states = []
     for folder, name in found:
-        state = os.stat(folder / name)
-        numbers = (state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino, state.st_dev)
-        states.append(f"{folder}/{name} {numbers}")
+        states.append(f"{folder}/{name} {read_file_state(folder / name)}")
     key = digest("tree", *states)
     record = load(key)
     if record is not None:

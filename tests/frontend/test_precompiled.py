@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -165,6 +167,42 @@ def test_damaged_precompiled_headers_are_recreated(
         build_kernel(value)
     assert kinds[-1] == "begin"
     assert "parse" not in kinds[-2:]
+
+
+def test_an_unchanged_precompiled_header_is_not_read_again(
+    kinds: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for value in range(2):
+        build_kernel(value)
+    (made,) = list_cached_files(".pch")
+    read: list[Path] = []
+    digest_file = build_cache.digest_file
+
+    def record_digest(path: str | Path) -> str | None:
+        read.append(Path(path))
+        return digest_file(path)
+
+    monkeypatch.setattr(build_cache, "digest_file", record_digest)
+    build_kernel(2)
+    assert made not in read
+    os.utime(made)
+    build_kernel(3)
+    build_kernel(4)
+    assert read.count(made) == 1
+    assert kinds[-3:] == ["begin"] * 3
+
+
+def test_kernels_do_not_instantiate_the_templates_of_their_preamble(tmp_path: Path) -> None:
+    head = "template <class T> T g(T x) { return x; }\ninline int f(int x) { return g(x); }\n"
+    tools, options = engine.find_toolchain(), list_flags(checked=False, fast_math=True)
+    find_precompiled_preamble(head, tools, options)
+    found = find_precompiled_preamble(head, tools, options)
+    assert found is not None
+    command = [*tools.clang, "-x", "c++", *options, *found.flags, "-c", "-o", str(tmp_path / "o")]
+    trace = tmp_path / "trace.json"
+    command += [f"-ftime-trace={trace}", "-ftime-trace-granularity=0", "-"]
+    subprocess.run(command, input="int h(int x) { return f(x); }", text=True, check=True)
+    assert "InstantiateFunction" not in trace.read_text()
 
 
 def test_a_precompiled_header_removed_at_start_is_ignored(

@@ -407,3 +407,13 @@ named:                                            ; preds = %2
   ret void
 }"""
     assert str(module) == named
+
+
+def test_lines_are_found_at_both_ends_of_a_module() -> None:
+    text = '@a = global i32 1\n@b = global [9 x i8] c"\\0A@c = \\00"\ndeclare void @g(ptr)'
+    module = Module(text)
+    assert [*module.globals] == ["@a", "@b"]
+    assert module.declarations == {"@g": "declare void @g(ptr)"}
+    assert not module.has_assembly
+    assert Module('module asm "nop"').has_assembly
+    assert Module("attributes #0 = { nounwind }").attribute_groups == {"#0": "nounwind"}

@@ -24,10 +24,8 @@ from metalbench.msl.ir.types import Layout, Type, take_type
 _NAME = r'@(?:"[^"]*"|[\w.$-]+)'
 _GLOBAL_LINE = re.compile(r"^@.*$", re.M)
 _GLOBAL = re.compile(rf"({_NAME}) = ")
-_DECLARATION_LINE = re.compile(r"^declare .*$", re.M)
 _DECLARATION = re.compile(rf"declare [^@]*({_NAME})\(")
-_ASSEMBLY = re.compile(r"^module asm ", re.M)
-_ATTRIBUTES = re.compile(r"^attributes (#\d+) = \{ (.*) \}$", re.M)
+_ATTRIBUTES = re.compile(r"attributes (#\d+) = \{ (.*) \}$")
 _STRING_ATTRIBUTE = re.compile(r'"([^"]*)"="([^"]*)"')
 _TARGET = re.compile(r"^target (datalayout|triple) = .*\n", re.M)
 # A name; the other alternative is a string.
@@ -209,7 +207,7 @@ class Module:
     @property
     def globals(self) -> Mapping[str, Global]:
         """Return variables, constants and aliases by their names with `@`. Raises IrError."""
-        lines = (line for piece in self._texts() for line in _GLOBAL_LINE.findall(piece))
+        lines = (line for piece in self._texts() for line in _lines_with("@", piece))
         return {name: Global(name, line) for line in lines for name in [_name_in(_GLOBAL, line)]}
 
     @property
@@ -218,18 +216,19 @@ class Module:
 
         Raises IrError.
         """
-        lines = (line for piece in self._texts() for line in _DECLARATION_LINE.findall(piece))
+        lines = (line for piece in self._texts() for line in _lines_with("declare ", piece))
         return {_name_in(_DECLARATION, line): line for line in lines}
 
     @property
     def has_assembly(self) -> bool:
         """Return whether there is inline assembly outside of functions."""
-        return any(_ASSEMBLY.search(each) for each in self._texts())
+        return any(True for piece in self._texts() for _ in _lines_with("module asm ", piece))
 
     @property
     def attribute_groups(self) -> Mapping[str, str]:
         """Return the attributes of each group, by its name such as `#3`."""
-        return dict(each for piece in self._texts() for each in _ATTRIBUTES.findall(piece))
+        lines = (line for piece in self._texts() for line in _lines_with("attributes ", piece))
+        return {found[1]: found[2] for line in lines if (found := _ATTRIBUTES.match(line))}
 
     def find_target_features(self, function: Function) -> frozenset[str]:
         """Return the features of the processor that a function is for, such as `+avx2`."""
@@ -294,6 +293,16 @@ class Module:
     def _texts(self) -> Iterator[str]:
         yield from (each for each in self._pieces if isinstance(each, str))
         yield from self._added
+
+
+def _lines_with(beginning: str, text: str) -> Iterator[str]:
+    """Yield the lines that begin so. A pattern with `^` is slow: metadata has many lines."""
+    text, mark = f"\n{text}", f"\n{beginning}"
+    at = text.find(mark)
+    while at >= 0:
+        end = text.find("\n", at + 1)
+        yield text[at + 1 : end if end >= 0 else len(text)]
+        at = text.find(mark, at + 1)
 
 
 def _name_in(pattern: re.Pattern[str], line: str) -> str:

@@ -161,6 +161,8 @@ def run_with_time_limit(
 
 # Headers are compared by content, because an installation changes their times.
 _BY_CONTENT = ["-Xclang", "-fvalidate-ast-input-files-content"]
+# Templates that the preamble uses are instantiated once, not by each kernel.
+_INSTANTIATED = ["-fpch-instantiate-templates"]
 # Parts of clang's messages about an unusable precompiled header.
 _REJECTION_MESSAGES = ("precompiled file", "PCH file", "AST file")
 
@@ -206,11 +208,27 @@ def find_precompiled_preamble(
         if make and not _is_known(found, head):
             return None
         record = build_cache.load(key)
-        if record is None or record["object"] not in (None, build_cache.digest_file(path)):
+        if record is None or not _is_intact(found, record):
             record = _precompile(found, tools, options) if make else None
     except Error:
         return None
     return found if record and record["object"] else None
+
+
+def _is_intact(found: PrecompiledPreamble, record: build_cache.Record) -> bool:
+    """Return whether the precompiled header is the one of a record, or was rejected.
+
+    Its 3 MB are only read if the file has changed since: their digest takes 4 ms.
+    """
+    if record["object"] is None:
+        return True
+    state = build_cache.read_file_state(found.path)
+    if state is not None and state == record.get("state"):
+        return True
+    if build_cache.digest_file(found.path) != record["object"]:
+        return False
+    build_cache.store(found.key, record | {"state": state})
+    return True
 
 
 def _is_known(found: PrecompiledPreamble, head: str) -> bool:
@@ -226,7 +244,7 @@ def _precompile(
     found: PrecompiledPreamble, tools: Toolchain, options: Sequence[str]
 ) -> build_cache.Record:
     """Precompile the preamble. A result that clang rejects is recorded and not retried."""
-    command = [*tools.clang, "-x", "c++-header", *options, *_BY_CONTENT]
+    command = [*tools.clang, "-x", "c++-header", *options, *_BY_CONTENT, *_INSTANTIATED]
     # The file contains the output folder's name, so all processes use the same one.
     folder = found.path.with_suffix(".new")
     folder.mkdir(exist_ok=True)
@@ -239,7 +257,8 @@ def _precompile(
         (folder / found.path.name).replace(found.path)
     reading = [*tools.clang, "-x", "c++", *options, *found.flags, "-fsyntax-only", "-"]
     usable = run_tool(reading, "", reads=[tools.headers, *found.files]).returncode == 0
-    record = {"object": build_cache.digest_file(found.path) if usable else None}
+    state = build_cache.read_file_state(found.path)
+    record = {"object": build_cache.digest_file(found.path) if usable else None, "state": state}
     build_cache.store(found.key, record)
     return record
 

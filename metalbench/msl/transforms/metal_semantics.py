@@ -35,9 +35,11 @@ def give_metal_semantics(module: Module, *, checked: bool) -> None:
         check_member_bounds(module)
         pass_origins(module)
         name_subscripts(module)
+        define_divisions_and_shifts(module)
     else:
+        # In this order most functions are searched before their instructions are read.
+        define_divisions_and_shifts(module)
         forget_alignment(module)
-    define_divisions_and_shifts(module)
 
 
 def forget_alignment(module: Module) -> None:
