@@ -1,3 +1,5 @@
+from shutil import copy
+
 import pytest
 from elftools.elf.elffile import ELFFile
 
@@ -30,3 +32,17 @@ def test_addresses_outside_of_the_code_have_no_line():
     path = engine.build(engine.parse(TEXT), "f").path
     assert engine.symbolize(path, 0) is None
     assert engine.symbolize(path, 1 << 40) is None
+
+
+def test_an_object_that_a_build_replaces_has_its_own_lines(tmp_path):
+    path = tmp_path / "kernel.so"
+    for before in ("", "\n\n\n"):
+        built = engine.build(engine.parse(before + TEXT, "my.metal"), "f").path
+        copy(built, tmp_path / "new.so")
+        (tmp_path / "new.so").replace(path)
+        with path.open("rb") as stream:
+            section = ELFFile(stream).get_section_by_name(".text")
+            begin, size = section["sh_addr"], section["sh_size"]
+        places = {engine.symbolize(str(path), offset) for offset in range(begin, begin + size)}
+        lines = {place[1] for place in places if place and place[0] == "my.metal"}
+        assert lines == {5 + len(before), 6 + len(before)}

@@ -70,7 +70,9 @@ def frames(path: str, offsets: Sequence[int]) -> list[SourceFrame]:
 
 def _find_frames(path: str, offset: int) -> list[SourceFrame]:
     try:
-        lines = _read_line_table(path)
+        # A build may replace the object by one of another layout.
+        state = Path(path).stat()
+        lines = _read_line_table(path, (state.st_mtime_ns, state.st_size, state.st_ino))
     except (OSError, ImportError):
         return []
     which = bisect_right(lines.rows, offset, key=lambda row: row[0]) - 1
@@ -89,7 +91,7 @@ def _find_frames(path: str, offset: int) -> list[SourceFrame]:
 
 
 @lru_cache(maxsize=32)
-def _read_line_table(path: str) -> _LineTable:
+def _read_line_table(path: str, _state: tuple[int, int, int]) -> _LineTable:
     lines = _LineTable()
     with ExitStack() as files:
         dwarf, place = _read_debug_information(Path(path), files)
