@@ -12,7 +12,7 @@ WALKS = {
     "elem_to_loc of uint3": "elem_to_loc<int>(p, a_shape, a_strides, a_ndim)",
     "elem_to_loc_3": "elem_to_loc_3(p, a_strides)",
     "elem_to_loc_2": "elem_to_loc_2(uint2(p.x, p.y), a_strides + 1) + p.z * a_strides[0]",
-    "elem_to_loc_1": "elem_to_loc_1(p.x, a_strides[2]) + elem_to_loc_2(p.yz, pair)",
+    "elem_to_loc_1": "elem_to_loc_1(p.x, a_strides[2]) + elem_to_loc_2(p.yz, a_strides)",
     "elem_to_loc_2_nd": "elem_to_loc_2_nd(p, a_shape, a_strides, a_strides, a_ndim).y",
     "elem_to_loc_3_nd": "elem_to_loc_3_nd<int>(p, a_shape, a_strides, a_strides, a_strides, 3).z",
 }
@@ -24,7 +24,6 @@ def test_indexing(run, walk):
     source = f"""
         uint3 p = thread_position_in_grid;
         uint i = (p.z * a_shape[1] + p.y) * a_shape[2] + p.x;
-        const int64_t pair[2] = {{a_strides[0], a_strides[1]}};
         out[i] = a[{WALKS[walk]}]; (void)a_ndim;
     """
     z, y, x = a.shape

@@ -32,9 +32,15 @@ def test_sizes_are_deduced(compiles, size):
 
 
 def test_arguments_of_arrays_are_deduced(compiles):
-    compiles("""
+    declarations = """
         constant constexpr array three = {1, 2, 3};
         static_assert(is_same_v<decltype(three), const array<int, 3>> && three[2] == 3);
+    """
+    compiles(declarations, macros={"__METAL_VERSION__": "400"})
+
+
+def test_array_may_name_a_parameter(compiles):
+    compiles("""
         int both(array<int, 0> none, bool array) { return none.size() + none.empty() + array; }
         static_assert(is_same_v<vec<float, 4>, vec<float, 4u>> && is_same_v<vec<float, 4>, float4>);
     """)

@@ -15,7 +15,8 @@ MB_FUNC u32 simdgroup_index(const Place& p) { return thread_index(p) / simd_widt
 
 MB_FUNC Dim3 group_position(const Launch& launch) {
   const u32 x = __nvvm_read_ptx_sreg_ctaid_x();
-  if (launch.is_flat == 0) return {x, __nvvm_read_ptx_sreg_ctaid_y(), __nvvm_read_ptx_sreg_ctaid_z()};
+  if (launch.is_flat == 0)
+    return {x, u32(__nvvm_read_ptx_sreg_ctaid_y()), u32(__nvvm_read_ptx_sreg_ctaid_z())};
   const Dim3 groups = launch.threadgroups_per_grid;
   return {x % groups.x, x / groups.x % groups.y, x / groups.x / groups.y};
 }
@@ -33,7 +34,8 @@ MB_FUNC bool find_place(const Launch& launch, Place& place) {
   const Dim3 group = group_position(launch);
   const Dim3 here{extent(group.x, size.x, grid.x), extent(group.y, size.y, grid.y),
                   extent(group.z, size.z, grid.z)};
-  Dim3 at{__nvvm_read_ptx_sreg_tid_x(), __nvvm_read_ptx_sreg_tid_y(), __nvvm_read_ptx_sreg_tid_z()};
+  Dim3 at{u32(__nvvm_read_ptx_sreg_tid_x()), u32(__nvvm_read_ptx_sreg_tid_y()),
+          u32(__nvvm_read_ptx_sreg_tid_z())};
   const u32 threads = here.x * here.y * here.z;
   bool exists = true;
   if (launch.is_flat != 0 || here.x != size.x || here.y != size.y || here.z != size.z) {
