@@ -153,7 +153,6 @@ NOT_UNDERSTOOD = {
     "constructor": "threadgroup float s(1.0f); x[i] = s;",
     "auto": "threadgroup auto s = x[i];",
     "constexpr": "threadgroup constexpr float s = 1;",
-    "device-variable": "device float s[64]; s[i] = 1;",
     "operand": "int threadgroup_ = 2; x[i] = n * threadgroup + threadgroup_;",
     "name": "float device = 2; x[i] = n * device + 1;",
     "hidden-pointer": "threadgroup float (* threadgroup s)[64];",
