@@ -110,7 +110,7 @@ def functions(path: str) -> dict[str, int]:
 
 
 def lines(path: str) -> Counter[tuple[str, int]]:
-    table = _read_line_table(path)
+    table = _read_line_table(path, (0, 0, 0))
     return Counter([row[1:] for row in table.rows if row[2]] + [call[2:] for call in table.inlined])
 
 
