@@ -9,12 +9,13 @@ from metalbench.msl.ir.model import (
     DebugRecord,
     Instruction,
     Memory,
+    Value,
     lazy_instruction,
 )
 from metalbench.msl.ir.module import Module
 from metalbench.msl.ir.rewriter import Rewriter
 from metalbench.msl.ir.text import IrError
-from metalbench.msl.ir.types import POINTER, ArrayType, Float, Int, Pointer, Struct, Vector
+from metalbench.msl.ir.types import BOOL, POINTER, ArrayType, Float, Int, Pointer, Struct, Vector
 
 TEXT = """\
 ; ModuleID = 'a'
@@ -417,3 +418,25 @@ def test_lines_are_found_at_both_ends_of_a_module() -> None:
     assert not module.has_assembly
     assert Module('module asm "nop"').has_assembly
     assert Module("attributes #0 = { nounwind }").attribute_groups == {"#0": "nounwind"}
+
+
+@pytest.mark.parametrize(
+    ("text", "operand", "expected"),
+    [
+        (
+            "  br i1 false, label %cond.false, label %cond.true, !dbg !10",
+            Value(BOOL, "false"),
+            "  br i1 %by, label %cond.false, label %cond.true, !dbg !10",
+        ),
+        (
+            "  store i64 8, ptr %at.8, align 8, !dbg !8",
+            Value(Int(64), "8"),
+            "  store i1 %by, ptr %at.8, align 8, !dbg !8",
+        ),
+        ("  %x = add i64 %a, %a.1", Value(Int(64), "%a"), "  %x = add i1 %by, %a.1"),
+    ],
+)
+def test_replace_operand_changes_operands_only(text: str, operand: Value, expected: str) -> None:
+    instruction = lazy_instruction(text)
+    instruction.replace_operand(operand, Value(BOOL, "%by"))
+    assert instruction.text == expected

@@ -161,11 +161,15 @@ class Instruction:
         """
         type_, text = re.escape(str(operand.type)), re.escape(operand.text)
         behind = "" if operand.text.endswith(")") else r"(?![-\w.$])"
+        # A constant such as `false` or `8` is neither a part of a name nor an alignment.
+        before = r"(?<![-\w.$%@!])(?<!align )"
 
         def replace(found: re.Match[str]) -> str:
             return by.text if found[1] is None else f"{by.type} {found[1]}{by.text}"
 
-        changed = re.sub(rf"(?:\b{type_} ({_ATTRIBUTES}))?{text}{behind}", replace, self.text)
+        changed = re.sub(
+            rf"(?:\b{type_} ({_ATTRIBUTES}))?{before}{text}{behind}", replace, self.text
+        )
         if changed == self.text:
             raise IrError(f"no operand {operand}: {self.text.strip()!r}")
         self.set_text(changed)
