@@ -340,10 +340,10 @@ class Audit:
 
     @property
     def probe_factor(self) -> float:
-        """Return the time of the probe alone over that within windows, at least 1."""
+        """Return the time of the probe alone over that within windows, at least 1: minima."""
         if not self.probe_window_ns:
             return 1.0
-        return max(1.0, float(np.median(self.probe_alone_ns)) / min(self.probe_window_ns))
+        return max(1.0, min(self.probe_alone_ns) / min(self.probe_window_ns))
 
     @property
     def memory_ns(self) -> float:

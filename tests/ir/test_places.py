@@ -54,3 +54,20 @@ def test_files_of_ours():
     assert is_own("<metalbench>")
     assert not is_own("/usr/include/msl/mb/math.h")
     assert not is_own("kernels/math.metal")
+
+
+def test_a_file_name_has_what_clang_cut_off():
+    """Of a path that begins as the working directory does, clang keeps that as the folder."""
+    metadata = Metadata(
+        [
+            '!0 = !DIFile(filename: "<metalbench>", directory: "/home/me/project")',
+            "!1 = distinct !DICompileUnit(language: DW_LANG_C_plus_plus_14, file: !0)",
+            '!2 = !DIFile(filename: "kernels/user.metal", directory: "/home/me")',
+            '!3 = !DIFile(filename: "user.metal", directory: "/home/me/project")',
+            '!4 = !DIFile(filename: "/elsewhere/user.metal", directory: "")',
+        ]
+    )
+    assert metadata.file_name("!0") == "<metalbench>"
+    assert metadata.file_name("!2") == "/home/me/kernels/user.metal"
+    assert metadata.file_name("!3") == "user.metal"
+    assert metadata.file_name("!4") == "/elsewhere/user.metal"

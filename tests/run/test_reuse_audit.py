@@ -191,16 +191,19 @@ def test_report_passes_honest_kernels(name: str) -> None:
 
 
 def test_report_finds_windows_that_lack_passes(monkeypatch: pytest.MonkeyPatch) -> None:
-    audit, timed = audited(HONEST["computes"]), ReuseAudit._time
-    pass_ns = windows(audit.rotation) / 8
-    kernel = audit.rotation.dispatches[0]
+    timed = ReuseAudit._time
 
     def an_eighth(self: ReuseAudit, dispatches: list[_core.Dispatch], window: int) -> float:
-        is_cheat = window > 1 and dispatches[0] is kernel
+        is_cheat = window > 1 and dispatches[0] is self.rotation.dispatches[0]
         return timed(self, dispatches, window) / (8 if is_cheat else 1)
 
     monkeypatch.setattr(ReuseAudit, "_time", an_eighth)
-    report = audit.report(pass_ns, 8)
+    # Other load can hide the missing passes, from one report in many: it slows the probes, too.
+    for _ in range(3):
+        audit = audited(HONEST["computes"])
+        report = audit.report(windows(audit.rotation) / 8, 8)
+        if report.findings:
+            break
     assert [each.kind for each in report.findings] == [Kind.LESS_WORK]
     assert "within a window" in report.findings[0].message
 

@@ -59,6 +59,8 @@ class Metadata:
         found = (_NODE.match(line) for line in lines if line.startswith("!"))
         self._nodes = {f"!{each[1]}": each[2] for each in found if each}
         self._next = max((int(each[1:]) for each in self._nodes), default=-1) + 1
+        units = (each for each in self._nodes.values() if "!DICompileUnit(" in each)
+        self._working_folder = self._folder_of(next(units, ""))
         self._seen: dict[str, tuple[str, int]] = {}
         self._files: dict[str, tuple[str, bool]] = {}
         self._locations: dict[str, DebugLocation] = {}
@@ -80,8 +82,19 @@ class Metadata:
         return self.add(_SUBPROGRAM.sub(f'name: "{name}"', self._nodes[like], count=1))
 
     def file_name(self, file: str) -> str:
-        """Return the name of a file's node."""
-        return _text(_NAME, self._nodes[file]) or ""
+        """Return the name of a file's node.
+
+        Clang cuts off what a path has in common with the working directory, and keeps that as the
+        node's folder. Names that are relative in the source stay relative.
+        """
+        node = self._nodes.get(file, "")
+        name, folder = _text(_NAME, node) or "", _text(_DIRECTORY, node) or ""
+        is_cut = folder not in ("", self._working_folder) and not name.startswith("/")
+        return f"{folder.rstrip('/')}/{name}" if is_cut and self._working_folder else name
+
+    def _folder_of(self, unit: str) -> str:
+        file = _text(_FILE, unit)
+        return _text(_DIRECTORY, self._nodes.get(file, "")) or "" if file else ""
 
     def file_of(self, scope: str) -> str:
         """Return the name of the file that a function or a block is in."""
@@ -125,7 +138,7 @@ class Metadata:
             node = self._nodes[scope]
             own = _text(_FILE, node)
             if not file and own:
-                file = _text(_NAME, self._nodes.get(own, "")) or ""
+                file = self.file_name(own)
             if "!DISubprogram" in node:
                 return file, _text(_FUNCTION, node) or ""
             outer = _text(_SCOPE, node)
@@ -166,7 +179,7 @@ class Metadata:
         """The file that a function or a block is in, and whether it is of the MSL headers."""
         if scope not in self._files:
             file = self._file_of(scope)
-            self._files[scope] = file, is_own(_text(_NAME, self._nodes.get(file, "")) or "")
+            self._files[scope] = file, is_own(self.file_name(file))
         return self._files[scope]
 
     def _file_of(self, scope: str) -> str:
