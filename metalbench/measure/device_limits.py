@@ -320,7 +320,7 @@ def create_memory_probe(device: Device, size: int, threadgroups: int) -> list[Di
     threadgroups = min(threadgroups, cores_of(device) * CEILING_THREADGROUPS_A_CORE)
     words = max(1, size // (4 * threadgroups))
     data = device.allocate(4 * words * threadgroups)
-    data.numpy("float32")[:] = 1  # all pages without contents are one page of zeros
+    data.numpy("float32")[:] = 1  # without contents, all pages are one page of zeros
     values = {
         "data": data,
         "end": device.allocate(4 * threadgroups),

@@ -15,8 +15,8 @@ using namespace metal;
   end[lane] = value;
 }
 
-// `read` is of the memory: its time is that of reading the words, once each. A barrier makes the CPU
-// engine run the threads in vectors, whose loads take less time than the data of the caches.
+// `read` is of the memory: its time is that of reading the words, once each. With a barrier the CPU
+// engine runs threads as vectors. Otherwise the time would be that of the instructions.
 constant uint READ_THREADS = 256;
 [[kernel]] void read(device const float* data, device float* end,
                      constant uint& words_of_threadgroup,

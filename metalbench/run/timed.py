@@ -320,8 +320,8 @@ STEP_S, SPINNING_S = 0.01, 0.3
 class Audit:
     """Times in ns of single rounds by block, in order, and of rounds within windows.
 
-    `probe_*_ns` are times of the probe on all cores, and `memory_*_ns` those of the probe of the
-    memory, taken as plain rounds and as rounds of a window are.
+    `probe_*_ns` are times of the probe on all cores. `memory_*_ns` are those of the probe of the
+    memory. Both are taken alone, as plain rounds are, and within windows.
     """
 
     plain_ns: tuple[float, ...]
@@ -373,8 +373,8 @@ class ReuseAudit:
     def run(self, *, window: int = 0) -> None:
         """Take one audit; afterwards the memory is as after a round of the timed passes.
 
-        Unless `window` is 0, each plain round follows a window of `window` rounds, and each probe
-        is timed in the same way.
+        Unless `window` is 0, plain rounds alternate with windows of `window` rounds, and with the
+        probes alone and within windows.
         """
         plain_ns, count = [self._time_round()], 1
         if plain_ns[0] < SLOW_ROUND_NS:

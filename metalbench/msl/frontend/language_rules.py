@@ -28,6 +28,7 @@ from metalbench.msl.frontend.reflection import (
     split_template_parameter,
 )
 from metalbench.msl.frontend.source import Source
+from metalbench.msl.frontend.space_conversions import find_space_conversions
 from metalbench.msl.frontend.standards import DEFAULT_STANDARD, STANDARDS, VERSION_MACRO
 from metalbench.msl.frontend.tokens import (
     Tokens,
@@ -62,6 +63,7 @@ def find_violations(source: Source, version: int) -> list[Violation]:
         *find_type_names_as_identifiers(tokens),
         *find_cpp_violations(source),
         *find_pointers_without_address_space(source),
+        *find_space_conversions(source),
     ]
     return sorted(found, key=lambda violation: violation.index)
 

@@ -16,7 +16,6 @@ from metalbench.msl.frontend.language_rules import find_violations, read_version
 from metalbench.msl.frontend.lower import build_preamble
 from metalbench.msl.frontend.program_inputs import pass_program_inputs
 from metalbench.msl.frontend.source import Source
-from metalbench.msl.frontend.space_conversions import find_space_conversions
 from metalbench.msl.frontend.standards import VERSION_MACRO
 from metalbench.msl.frontend.token_rewrites import rewrite_keywords
 from metalbench.msl.frontend.tokens import decode_file_name, replace_digraphs
@@ -250,11 +249,11 @@ def parse(
 
 def _refuse_violations(source: Source, version: int) -> None:
     """Raise CompileError for everything that Metal of this __METAL_VERSION__ refuses."""
-    found = [*find_violations(source, version), *find_space_conversions(source)]
+    found = find_violations(source, version)
     if not found:
         return
     lines = []
-    for violation in sorted(found, key=lambda each: each.index)[:_MOST_VIOLATIONS]:
+    for violation in found[:_MOST_VIOLATIONS]:
         where = source.tokens.locate_token(violation.index)
         lines.append(f"{where}: error: {violation.message}; {violation.remedy}")
     edits = Edits(source.tokens.source)
