@@ -15,7 +15,8 @@ struct Absolute {
   }
 };
 
-[[kernel]] void absolute(device const DTYPE* x, device DTYPE* y, constant uint& rows,
-                         constant uint& cols, uint i [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(TG)]] void absolute(
+    device const DTYPE* x, device DTYPE* y, constant uint& rows, constant uint& cols,
+    uint i [[thread_position_in_grid]]) {
   elementwise(Absolute(), y, rows * cols, i, x);
 }

@@ -9,7 +9,8 @@
 using namespace metal;
 using namespace metalbench;
 
-[[kernel]] void avg_pool1d(device const DTYPE* x, device DTYPE* y, constant uint& width,
-                           constant uint& channels, uint3 place [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(QUADS * PIXELS)]] void avg_pool1d(
+    device const DTYPE* x, device DTYPE* y, constant uint& width, constant uint& channels,
+    uint3 place [[thread_position_in_grid]]) {
   pool<1, 1, 3, 2>(Mean(), x, y, Extent{1, 1, width}, channels, place);
 }

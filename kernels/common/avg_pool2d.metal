@@ -10,8 +10,8 @@
 using namespace metal;
 using namespace metalbench;
 
-[[kernel]] void avg_pool2d(device const DTYPE* x, device DTYPE* y, constant uint& height,
-                           constant uint& width, constant uint& channels,
-                           uint3 place [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(QUADS * PIXELS)]] void avg_pool2d(
+    device const DTYPE* x, device DTYPE* y, constant uint& height, constant uint& width,
+    constant uint& channels, uint3 place [[thread_position_in_grid]]) {
   pool<1, 2, 2, 2>(Mean(), x, y, Extent{1, height, width}, channels, place);
 }

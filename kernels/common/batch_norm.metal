@@ -10,10 +10,10 @@
 using namespace metal;
 using namespace metalbench;
 
-[[kernel]] void batch_norm(device const DTYPE* x, device DTYPE* y, constant uint& rows,
-                           constant uint& cols, constant float& eps,
-                           uint2 group [[threadgroup_position_in_grid]],
-                           uint2 thread_position [[thread_position_in_threadgroup]]) {
+[[kernel, max_total_threads_per_threadgroup(QUADS * THREADS)]] void batch_norm(
+    device const DTYPE* x, device DTYPE* y, constant uint& rows, constant uint& cols,
+    constant float& eps, uint2 group [[threadgroup_position_in_grid]],
+    uint2 thread_position [[thread_position_in_threadgroup]]) {
   threadgroup ColumnMemory<QUADS, THREADS> memory;
   normalise_columns<QUADS, THREADS, KEEP>(AsItIs(), x, y, rows, cols, eps, group.x, thread_position,
                                           memory);

@@ -9,7 +9,8 @@
 using namespace metal;
 using namespace metalbench;
 
-[[kernel]] void elu(device const DTYPE* x, device DTYPE* y, constant uint& rows,
-                    constant uint& cols, uint i [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(TG)]] void elu(
+    device const DTYPE* x, device DTYPE* y, constant uint& rows, constant uint& cols,
+    uint i [[thread_position_in_grid]]) {
   elementwise(Elu{1.0f}, y, rows * cols, i, x);
 }

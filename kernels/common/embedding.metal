@@ -10,8 +10,9 @@
 using namespace metal;
 using namespace metalbench;
 
-[[kernel]] void embedding(device const uint* token, device const DTYPE* table, device DTYPE* y,
-                          constant uint& dims, uint2 place [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(QUADS * TOKENS)]] void embedding(
+    device const uint* token, device const DTYPE* table, device DTYPE* y, constant uint& dims,
+    uint2 place [[thread_position_in_grid]]) {
   device const DTYPE* from = table + ulong(token[place.y]) * dims;
   const uint column = 4 * place.x;
   store_quad(y + ulong(place.y) * dims, column, dims, load_quad(from, column, dims));

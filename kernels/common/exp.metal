@@ -15,7 +15,8 @@ struct Exponential {
   }
 };
 
-[[kernel]] void exponential(device const DTYPE* x, device DTYPE* y, constant uint& rows,
-                            constant uint& cols, uint i [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(TG)]] void exponential(
+    device const DTYPE* x, device DTYPE* y, constant uint& rows, constant uint& cols,
+    uint i [[thread_position_in_grid]]) {
   elementwise(Exponential(), y, rows * cols, i, x);
 }

@@ -15,8 +15,8 @@ struct Hinge {
   }
 };
 
-[[kernel]] void hinge_loss(device const DTYPE* prediction, device const DTYPE* target,
-                           device DTYPE* y, constant uint& rows, constant uint& cols,
-                           uint i [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(TG)]] void hinge_loss(
+    device const DTYPE* prediction, device const DTYPE* target, device DTYPE* y,
+    constant uint& rows, constant uint& cols, uint i [[thread_position_in_grid]]) {
   elementwise(Hinge(), y, rows * cols, i, prediction, target);
 }

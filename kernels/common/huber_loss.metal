@@ -16,8 +16,8 @@ struct Huber {
   }
 };
 
-[[kernel]] void huber_loss(device const DTYPE* prediction, device const DTYPE* target,
-                           device DTYPE* y, constant uint& rows, constant uint& cols,
-                           uint i [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(TG)]] void huber_loss(
+    device const DTYPE* prediction, device const DTYPE* target, device DTYPE* y,
+    constant uint& rows, constant uint& cols, uint i [[thread_position_in_grid]]) {
   elementwise(Huber(), y, rows * cols, i, prediction, target);
 }

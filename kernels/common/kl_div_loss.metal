@@ -15,8 +15,8 @@ struct Divergence {
   }
 };
 
-[[kernel]] void kl_div_loss(device const DTYPE* prediction, device const DTYPE* target,
-                            device DTYPE* y, constant uint& rows, constant uint& cols,
-                            uint i [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(TG)]] void kl_div_loss(
+    device const DTYPE* prediction, device const DTYPE* target, device DTYPE* y,
+    constant uint& rows, constant uint& cols, uint i [[thread_position_in_grid]]) {
   elementwise(Divergence(), y, rows * cols, i, prediction, target);
 }

@@ -9,8 +9,8 @@
 using namespace metal;
 using namespace metalbench;
 
-[[kernel]] void leaky_relu(device const DTYPE* x, device DTYPE* y, constant uint& rows,
-                           constant uint& cols, constant float& slope,
-                           uint i [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(TG)]] void leaky_relu(
+    device const DTYPE* x, device DTYPE* y, constant uint& rows, constant uint& cols,
+    constant float& slope, uint i [[thread_position_in_grid]]) {
   elementwise(LeakyRelu{slope}, y, rows * cols, i, x);
 }

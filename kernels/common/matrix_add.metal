@@ -14,8 +14,8 @@ struct Add {
   }
 };
 
-[[kernel]] void matrix_add(device const DTYPE* a, device const DTYPE* b, device DTYPE* y,
-                           constant uint& rows, constant uint& cols,
-                           uint i [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(TG)]] void matrix_add(
+    device const DTYPE* a, device const DTYPE* b, device DTYPE* y, constant uint& rows,
+    constant uint& cols, uint i [[thread_position_in_grid]]) {
   elementwise(Add(), y, rows * cols, i, a, b);
 }

@@ -15,8 +15,8 @@ struct Scale {
   }
 };
 
-[[kernel]] void matrix_scale(device const DTYPE* x, device DTYPE* y, constant uint& rows,
-                             constant uint& cols, constant float& factor,
-                             uint i [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(TG)]] void matrix_scale(
+    device const DTYPE* x, device DTYPE* y, constant uint& rows, constant uint& cols,
+    constant float& factor, uint i [[thread_position_in_grid]]) {
   elementwise(Scale{factor}, y, rows * cols, i, x);
 }

@@ -9,8 +9,8 @@
 using namespace metal;
 using namespace metalbench;
 
-[[kernel]] void max_pool3d(device const DTYPE* x, device DTYPE* y, constant uint& depth,
-                           constant uint& height, constant uint& width, constant uint& channels,
-                           uint3 place [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(QUADS * PIXELS)]] void max_pool3d(
+    device const DTYPE* x, device DTYPE* y, constant uint& depth, constant uint& height,
+    constant uint& width, constant uint& channels, uint3 place [[thread_position_in_grid]]) {
   pool<2, 2, 2, 2>(Max(), x, y, Extent{depth, height, width}, channels, place);
 }

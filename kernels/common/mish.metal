@@ -10,7 +10,8 @@
 using namespace metal;
 using namespace metalbench;
 
-[[kernel]] void mish(device const DTYPE* x, device DTYPE* y, constant uint& rows,
-                     constant uint& cols, uint i [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(TG)]] void mish(
+    device const DTYPE* x, device DTYPE* y, constant uint& rows, constant uint& cols,
+    uint i [[thread_position_in_grid]]) {
   elementwise(Mish(), y, rows * cols, i, x);
 }

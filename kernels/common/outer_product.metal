@@ -9,9 +9,9 @@
 using namespace metal;
 using namespace metalbench;
 
-[[kernel]] void outer_product(device const DTYPE* a, device const DTYPE* b, device DTYPE* y,
-                              constant uint& rows, constant uint& cols,
-                              uint2 place [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(TG)]] void outer_product(
+    device const DTYPE* a, device const DTYPE* b, device DTYPE* y, constant uint& rows,
+    constant uint& cols, uint2 place [[thread_position_in_grid]]) {
   const uint column = 4 * place.x;
   const float4 values = load_quad(b, column, cols);
   const uint end = min(rows, (place.y + 1) * ROWS);

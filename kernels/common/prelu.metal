@@ -12,8 +12,8 @@ struct Prelu {
   float4 operator()(float4 x, float4 slope) const { return select(x, slope * x, x < 0.0f); }
 };
 
-[[kernel]] void prelu(device const DTYPE* x, device const DTYPE* slope, device DTYPE* y,
-                      constant uint& rows, constant uint& cols,
-                      uint2 place [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(TG)]] void prelu(
+    device const DTYPE* x, device const DTYPE* slope, device DTYPE* y, constant uint& rows,
+    constant uint& cols, uint2 place [[thread_position_in_grid]]) {
   with_row_vector<ROWS>(Prelu(), x, slope, y, rows, cols, place);
 }

@@ -11,9 +11,10 @@
 #include <metal_stdlib>
 using namespace metal;
 
-[[kernel]] void transpose_2d(device const DTYPE* x, device DTYPE* y, constant uint& rows,
-                             constant uint& cols, uint2 tile [[threadgroup_position_in_grid]],
-                             uint2 thread_position [[thread_position_in_threadgroup]]) {
+[[kernel, max_total_threads_per_threadgroup(32 * HEIGHT)]] void transpose_2d(
+    device const DTYPE* x, device DTYPE* y, constant uint& rows, constant uint& cols,
+    uint2 tile [[threadgroup_position_in_grid]],
+    uint2 thread_position [[thread_position_in_threadgroup]]) {
   threadgroup DTYPE block[TILE][TILE + 1];
   constexpr uint WIDE = TILE / 32, DEEP = TILE / HEIGHT;
   const uint2 corner = tile * TILE;

@@ -15,8 +15,8 @@ struct Where {
   }
 };
 
-[[kernel]] void choose(device const bool* mask, device const DTYPE* a, device const DTYPE* b,
-                       device DTYPE* y, constant uint& rows, constant uint& cols,
-                       uint i [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(TG)]] void choose(
+    device const bool* mask, device const DTYPE* a, device const DTYPE* b, device DTYPE* y,
+    constant uint& rows, constant uint& cols, uint i [[thread_position_in_grid]]) {
   elementwise(Where(), y, rows * cols, i, mask, a, b);
 }

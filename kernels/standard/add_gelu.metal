@@ -16,7 +16,8 @@ struct AddGelu {
   }
 };
 
-[[kernel]] void add_gelu(device const DTYPE* x, device const DTYPE* a, device DTYPE* y,
-                         constant uint& n, uint i [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(TG)]] void add_gelu(
+    device const DTYPE* x, device const DTYPE* a, device DTYPE* y, constant uint& n,
+    uint i [[thread_position_in_grid]]) {
   elementwise(AddGelu(), y, n, i, x, a);
 }

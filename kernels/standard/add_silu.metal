@@ -15,7 +15,8 @@ struct AddSilu {
   }
 };
 
-[[kernel]] void add_silu(device const DTYPE* x, device const DTYPE* a, device DTYPE* y,
-                         constant uint& n, uint i [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(TG)]] void add_silu(
+    device const DTYPE* x, device const DTYPE* a, device DTYPE* y, constant uint& n,
+    uint i [[thread_position_in_grid]]) {
   elementwise(AddSilu(), y, n, i, x, a);
 }

@@ -17,7 +17,8 @@ struct AddSwish {
   }
 };
 
-[[kernel]] void add_swish(device const DTYPE* x, device const DTYPE* a, device DTYPE* y,
-                          constant uint& n, uint i [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(TG)]] void add_swish(
+    device const DTYPE* x, device const DTYPE* a, device DTYPE* y, constant uint& n,
+    uint i [[thread_position_in_grid]]) {
   elementwise(AddSwish(), y, n, i, x, a);
 }

@@ -13,8 +13,8 @@ struct BiasGelu {
   float4 operator()(float4 x, float4 bias) const { return Gelu()(x + bias); }
 };
 
-[[kernel]] void bias_gelu(device const DTYPE* x, device const DTYPE* bias, device DTYPE* y,
-                          constant uint& rows, constant uint& cols,
-                          uint2 place [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(TG)]] void bias_gelu(
+    device const DTYPE* x, device const DTYPE* bias, device DTYPE* y, constant uint& rows,
+    constant uint& cols, uint2 place [[thread_position_in_grid]]) {
   with_row_vector<ROWS>(BiasGelu(), x, bias, y, rows, cols, place);
 }

@@ -16,8 +16,8 @@ struct Drop {
   }
 };
 
-[[kernel]] void dropout(device const bool* mask, device const DTYPE* x, device DTYPE* y,
-                        constant uint& rows, constant uint& cols, constant float& p,
-                        uint i [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(TG)]] void dropout(
+    device const bool* mask, device const DTYPE* x, device DTYPE* y, constant uint& rows,
+    constant uint& cols, constant float& p, uint i [[thread_position_in_grid]]) {
   elementwise(Drop{1.0f / (1.0f - p)}, y, rows * cols, i, mask, x);
 }

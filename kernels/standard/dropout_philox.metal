@@ -11,9 +11,9 @@
 using namespace metal;
 using namespace metalbench;
 
-[[kernel]] void dropout_philox(device const DTYPE* x, device const uint* key, device DTYPE* y,
-                               constant uint& rows, constant uint& cols, constant float& p,
-                               uint i [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(TG)]] void dropout_philox(
+    device const DTYPE* x, device const uint* key, device DTYPE* y, constant uint& rows,
+    constant uint& cols, constant float& p, uint i [[thread_position_in_grid]]) {
   const uint4 bits = philox(uint4(i, 0, 0, 0), uint2(key[0], key[1]));
   const bool4 dropped = bits < uint4(uint(p * 4294967296.0f));
   const float scale = 1.0f / (1.0f - p);

@@ -11,12 +11,11 @@
 using namespace metal;
 using namespace metalbench;
 
-[[kernel]] void group_norm(device const DTYPE* x, device DTYPE* y, constant uint& channels,
-                           constant uint& height, constant uint& width, constant uint& groups,
-                           constant float& eps, uint row [[threadgroup_position_in_grid]],
-                           uint thread_index [[thread_index_in_threadgroup]],
-                           uint lane [[thread_index_in_simdgroup]],
-                           uint simdgroup [[simdgroup_index_in_threadgroup]]) {
+[[kernel, max_total_threads_per_threadgroup(TG)]] void group_norm(
+    device const DTYPE* x, device DTYPE* y, constant uint& channels, constant uint& height,
+    constant uint& width, constant uint& groups, constant float& eps,
+    uint row [[threadgroup_position_in_grid]], uint thread_index [[thread_index_in_threadgroup]],
+    uint lane [[thread_index_in_simdgroup]], uint simdgroup [[simdgroup_index_in_threadgroup]]) {
   const Place place = {thread_index, lane, simdgroup};
   threadgroup MomentMemory<TG / 32> memory;
   const uint size = channels / groups * height * width;

@@ -8,8 +8,8 @@
 using namespace metal;
 using namespace metalbench;
 
-[[kernel]] void nll_loss(device const DTYPE* log_probability, device const uint* target,
-                         device DTYPE* loss, constant uint& cols,
-                         uint row [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(TG)]] void nll_loss(
+    device const DTYPE* log_probability, device const uint* target, device DTYPE* loss,
+    constant uint& cols, uint row [[thread_position_in_grid]]) {
   loss[row] = DTYPE(-float(log_probability[ulong(row) * cols + target[row]]));
 }

@@ -15,8 +15,8 @@ struct ScaledAdd {
   }
 };
 
-[[kernel]] void residual_add(device const DTYPE* x, device const DTYPE* residual, device DTYPE* y,
-                             constant uint& rows, constant uint& cols, constant float& alpha,
-                             uint i [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(TG)]] void residual_add(
+    device const DTYPE* x, device const DTYPE* residual, device DTYPE* y, constant uint& rows,
+    constant uint& cols, constant float& alpha, uint i [[thread_position_in_grid]]) {
   elementwise(ScaledAdd{alpha}, y, rows * cols, i, x, residual);
 }

@@ -16,7 +16,8 @@ struct ResidualTanh {
   }
 };
 
-[[kernel]] void residual_tanh(device const DTYPE* x, device const DTYPE* a, device DTYPE* y,
-                              constant uint& n, uint i [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(TG)]] void residual_tanh(
+    device const DTYPE* x, device const DTYPE* a, device DTYPE* y, constant uint& n,
+    uint i [[thread_position_in_grid]]) {
   elementwise(ResidualTanh(), y, n, i, x, a);
 }

@@ -15,7 +15,8 @@ struct SiluResidual {
   }
 };
 
-[[kernel]] void silu_residual(device const DTYPE* x, device const DTYPE* a, device DTYPE* y,
-                              constant uint& n, uint i [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(TG)]] void silu_residual(
+    device const DTYPE* x, device const DTYPE* a, device DTYPE* y, constant uint& n,
+    uint i [[thread_position_in_grid]]) {
   elementwise(SiluResidual(), y, n, i, x, a);
 }

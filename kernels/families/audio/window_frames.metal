@@ -8,9 +8,9 @@
 using namespace metal;
 using namespace metalbench;
 
-[[kernel]] void window_frames(device const DTYPE* x, device const DTYPE* window, device DTYPE* y,
-                              constant uint& length, constant uint& hop,
-                              uint2 at [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(50 * TG)]] void window_frames(
+    device const DTYPE* x, device const DTYPE* window, device DTYPE* y, constant uint& length,
+    constant uint& hop, uint2 at [[thread_position_in_grid]]) {
   const float4 v = quad_at(x + ulong(at.y) * hop, at.x) * quad_at(window, at.x);
   put_quad(y + ulong(at.y) * length, at.x, v);
 }

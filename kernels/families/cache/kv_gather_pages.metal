@@ -8,9 +8,10 @@
 using namespace metal;
 using namespace metalbench;
 
-[[kernel]] void gather(device const DTYPE* cache, device const uint* table, device DTYPE* y,
-                       constant uint& heads, constant uint& named, constant uint& page,
-                       constant uint& dims, uint3 at [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(32 * ROWS)]] void gather(
+    device const DTYPE* cache, device const uint* table, device DTYPE* y, constant uint& heads,
+    constant uint& named, constant uint& page, constant uint& dims,
+    uint3 at [[thread_position_in_grid]]) {
   const ulong row = (ulong(table[at.y / page]) * heads + at.z) * page + at.y % page;
   device DTYPE* to = y + (ulong(at.z) * named * page + at.y) * dims;
   store_quad(to, 4 * at.x, dims, load_quad(cache + row * dims, 4 * at.x, dims));

@@ -8,10 +8,10 @@
 using namespace metal;
 using namespace metalbench;
 
-[[kernel]] void update(device const DTYPE* cache, device const DTYPE* fresh,
-                       device const uint* start, device DTYPE* y, constant uint& heads,
-                       constant uint& length, constant uint& tokens, constant uint& dims,
-                       constant uint& kept, uint3 at [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(32 * ROWS)]] void update(
+    device const DTYPE* cache, device const DTYPE* fresh, device const uint* start, device DTYPE* y,
+    constant uint& heads, constant uint& length, constant uint& tokens, constant uint& dims,
+    constant uint& kept, uint3 at [[thread_position_in_grid]]) {
   const uint ring = length - kept;
   const ulong row = ulong(at.z) * length + at.y;
   device const DTYPE* from = cache + row * dims;

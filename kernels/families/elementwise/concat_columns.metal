@@ -9,9 +9,9 @@
 using namespace metal;
 using namespace metalbench;
 
-[[kernel]] void concat_columns(device const DTYPE* a, device const DTYPE* b, device DTYPE* y,
-                               constant uint& left, constant uint& right,
-                               uint2 place [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(QUADS * ROWS)]] void concat_columns(
+    device const DTYPE* a, device const DTYPE* b, device DTYPE* y, constant uint& left,
+    constant uint& right, uint2 place [[thread_position_in_grid]]) {
   const uint quads = (left + 3) / 4;
   device DTYPE* to = y + ulong(place.y) * (left + right);
   if (place.x < quads) {

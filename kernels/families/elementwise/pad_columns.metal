@@ -9,8 +9,9 @@
 using namespace metal;
 using namespace metalbench;
 
-[[kernel]] void pad_columns(device const DTYPE* x, device DTYPE* y, constant uint& cols,
-                            constant int& border, uint2 place [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(QUADS * ROWS)]] void pad_columns(
+    device const DTYPE* x, device DTYPE* y, constant uint& cols, constant int& border,
+    uint2 place [[thread_position_in_grid]]) {
   const uint width = cols + 2 * uint(border);
   const uint first = 4 * place.x;
   const uint before = uint(border);

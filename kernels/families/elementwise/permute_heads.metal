@@ -9,9 +9,9 @@
 using namespace metal;
 using namespace metalbench;
 
-[[kernel]] void permute_heads(device const DTYPE* x, device DTYPE* y, constant uint& tokens,
-                              constant uint& heads, constant uint& dims,
-                              uint3 place [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(QUADS * ROWS)]] void permute_heads(
+    device const DTYPE* x, device DTYPE* y, constant uint& tokens, constant uint& heads,
+    constant uint& dims, uint3 place [[thread_position_in_grid]]) {
   const ulong from = (ulong(place.z) * heads + place.y) * dims;
   const ulong to = (ulong(place.y) * tokens + place.z) * dims;
   store_quad(y + to, 4 * place.x, dims, load_quad(x + from, 4 * place.x, dims));

@@ -9,9 +9,9 @@
 using namespace metal;
 using namespace metalbench;
 
-[[kernel]] void repeat_heads(device const DTYPE* x, device DTYPE* y, constant uint& tokens,
-                             constant uint& dims, constant int& copies,
-                             uint3 place [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(QUADS * ROWS)]] void repeat_heads(
+    device const DTYPE* x, device DTYPE* y, constant uint& tokens, constant uint& dims,
+    constant int& copies, uint3 place [[thread_position_in_grid]]) {
   const float4 v = load_quad(x + (ulong(place.z) * tokens + place.y) * dims, 4 * place.x, dims);
   for (uint copy = 0; copy < uint(copies); ++copy) {
     const ulong head = ulong(place.z) * uint(copies) + copy;

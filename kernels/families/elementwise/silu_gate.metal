@@ -36,8 +36,8 @@ struct Chosen<6> : Quotient {};
 template <>
 struct Chosen<7> : ArcTangentOfTwo {};
 
-[[kernel]] void binary(device const DTYPE* a, device const DTYPE* b, device DTYPE* y,
-                       constant uint& rows, constant uint& cols,
-                       uint i [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(TG)]] void binary(
+    device const DTYPE* a, device const DTYPE* b, device DTYPE* y, constant uint& rows,
+    constant uint& cols, uint i [[thread_position_in_grid]]) {
   elementwise(Chosen<FUNCTION>(), y, rows * cols, i, a, b);
 }

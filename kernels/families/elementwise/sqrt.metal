@@ -100,7 +100,8 @@ struct Chosen<19> : QuickGelu {};
 template <>
 struct Chosen<20> : Softcap {};
 
-[[kernel]] void unary(device const DTYPE* x, device DTYPE* y, constant uint& rows,
-                      constant uint& cols, uint i [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(TG)]] void unary(
+    device const DTYPE* x, device DTYPE* y, constant uint& rows, constant uint& cols,
+    uint i [[thread_position_in_grid]]) {
   elementwise(Chosen<FUNCTION>(), y, rows * cols, i, x);
 }

@@ -9,10 +9,10 @@
 using namespace metal;
 using namespace metalbench;
 
-[[kernel]] void gemv_t(device const DTYPE* x, device const DTYPE* a, device DTYPE* y,
-                       constant uint& rows, constant uint& cols,
-                       uint2 group [[threadgroup_position_in_grid]],
-                       uint2 thread_position [[thread_position_in_threadgroup]]) {
+[[kernel, max_total_threads_per_threadgroup(8 * DOWN)]] void gemv_t(
+    device const DTYPE* x, device const DTYPE* a, device DTYPE* y, constant uint& rows,
+    constant uint& cols, uint2 group [[threadgroup_position_in_grid]],
+    uint2 thread_position [[thread_position_in_threadgroup]]) {
   threadgroup float4 partial[DOWN][8];
   const uint column = 4 * (group.x * 8 + thread_position.x);
   float4 sum = 0.0f;

@@ -13,11 +13,10 @@ using namespace metalbench;
 
 static uint marked(bool4 mask) { return uint(mask.x) + uint(mask.y) + uint(mask.z) + uint(mask.w); }
 
-[[kernel]] void marks_of_blocks(device const bool* mask, device uint* marks, constant uint& n,
-                                uint group [[threadgroup_position_in_grid]],
-                                uint thread_index [[thread_index_in_threadgroup]],
-                                uint lane [[thread_index_in_simdgroup]],
-                                uint simdgroup [[simdgroup_index_in_threadgroup]]) {
+[[kernel, max_total_threads_per_threadgroup(TG)]] void marks_of_blocks(
+    device const bool* mask, device uint* marks, constant uint& n,
+    uint group [[threadgroup_position_in_grid]], uint thread_index [[thread_index_in_threadgroup]],
+    uint lane [[thread_index_in_simdgroup]], uint simdgroup [[simdgroup_index_in_threadgroup]]) {
   const Place place = {thread_index, lane, simdgroup};
   threadgroup uint partial[TG / 32];
   const bool4 mine = load_quad(mask, 4 * (group * TG + thread_index), n);
@@ -27,12 +26,11 @@ static uint marked(bool4 mask) { return uint(mask.x) + uint(mask.y) + uint(mask.
   }
 }
 
-[[kernel]] void put_values(device const DTYPE* x, device const bool* mask,
-                           device const DTYPE* values, device const uint* marks, device DTYPE* y,
-                           constant uint& n, uint group [[threadgroup_position_in_grid]],
-                           uint thread_index [[thread_index_in_threadgroup]],
-                           uint lane [[thread_index_in_simdgroup]],
-                           uint simdgroup [[simdgroup_index_in_threadgroup]]) {
+[[kernel, max_total_threads_per_threadgroup(TG)]] void put_values(
+    device const DTYPE* x, device const bool* mask, device const DTYPE* values,
+    device const uint* marks, device DTYPE* y, constant uint& n,
+    uint group [[threadgroup_position_in_grid]], uint thread_index [[thread_index_in_threadgroup]],
+    uint lane [[thread_index_in_simdgroup]], uint simdgroup [[simdgroup_index_in_threadgroup]]) {
   const Place place = {thread_index, lane, simdgroup};
   threadgroup uint before[TG / 32];
   threadgroup uint counts[TG / 32];

@@ -33,11 +33,11 @@ using namespace metalbench;
   gradient.store<TG, true>(dx + ulong(row) * cols, partial, place);
 }
 
-[[kernel]] void of_weights(device const DTYPE* x, device const DTYPE* g,
-                           device const float* moments, device DTYPE* dw, device DTYPE* db,
-                           constant uint& rows, constant uint& cols,
-                           uint2 group [[threadgroup_position_in_grid]],
-                           uint2 thread_position [[thread_position_in_threadgroup]]) {
+[[kernel, max_total_threads_per_threadgroup(QUADS * DOWN)]] void of_weights(
+    device const DTYPE* x, device const DTYPE* g, device const float* moments, device DTYPE* dw,
+    device DTYPE* db, constant uint& rows, constant uint& cols,
+    uint2 group [[threadgroup_position_in_grid]],
+    uint2 thread_position [[thread_position_in_threadgroup]]) {
   threadgroup float4 partial[2][DOWN][QUADS];
   const uint column = 4 * (group.x * QUADS + thread_position.x);
   const ColumnSums sums = column_sums<QUADS, DOWN>(x, g, (device const float2*)moments, rows, cols,

@@ -12,12 +12,11 @@ using namespace metalbench;
 
 constant constexpr uint SIMDGROUPS = TG / 32;
 
-[[kernel]] void gumbel_argmax(device const DTYPE* logits, device const uint* key, device uint* y,
-                              constant uint& rows, constant uint& vocabulary,
-                              uint row [[threadgroup_position_in_grid]],
-                              uint thread_index [[thread_index_in_threadgroup]],
-                              uint lane [[thread_index_in_simdgroup]],
-                              uint simdgroup [[simdgroup_index_in_threadgroup]]) {
+[[kernel, max_total_threads_per_threadgroup(TG)]] void gumbel_argmax(
+    device const DTYPE* logits, device const uint* key, device uint* y, constant uint& rows,
+    constant uint& vocabulary, uint row [[threadgroup_position_in_grid]],
+    uint thread_index [[thread_index_in_threadgroup]], uint lane [[thread_index_in_simdgroup]],
+    uint simdgroup [[simdgroup_index_in_threadgroup]]) {
   threadgroup float peaks[SIMDGROUPS];
   threadgroup uint places[SIMDGROUPS];
   float best = -INFINITY;

@@ -9,11 +9,10 @@ using namespace metalbench;
 
 constant constexpr uint SIMDGROUPS = TG / 32;
 
-[[kernel]] void min_p_mask(device const DTYPE* x, device DTYPE* y, constant uint& vocabulary,
-                           uint row [[threadgroup_position_in_grid]],
-                           uint thread_index [[thread_index_in_threadgroup]],
-                           uint lane [[thread_index_in_simdgroup]],
-                           uint simdgroup [[simdgroup_index_in_threadgroup]]) {
+[[kernel, max_total_threads_per_threadgroup(TG)]] void min_p_mask(
+    device const DTYPE* x, device DTYPE* y, constant uint& vocabulary,
+    uint row [[threadgroup_position_in_grid]], uint thread_index [[thread_index_in_threadgroup]],
+    uint lane [[thread_index_in_simdgroup]], uint simdgroup [[simdgroup_index_in_threadgroup]]) {
   threadgroup float peaks[SIMDGROUPS];
   device const DTYPE* from = x + ulong(row) * vocabulary;
   device DTYPE* to = y + ulong(row) * vocabulary;

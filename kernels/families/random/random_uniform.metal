@@ -24,8 +24,9 @@ static float number_of(uint word) {
   return -precise::log(-precise::log(u));
 }
 
-[[kernel]] void draw(device const uint* key, device float* y, constant int& count,
-                     uint2 place [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(TG)]] void draw(
+    device const uint* key, device float* y, constant int& count,
+    uint2 place [[thread_position_in_grid]]) {
   device float* to = y + ulong(place.y) * uint(count);
   const uint j = place.x;
   const uint n = uint(count);

@@ -7,8 +7,9 @@
 using namespace metal;
 using namespace metalbench;
 
-[[kernel]] void threefry_bits(device const uint* key, device uint* y, constant int& count,
-                              uint2 place [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(TG)]] void threefry_bits(
+    device const uint* key, device uint* y, constant int& count,
+    uint2 place [[thread_position_in_grid]]) {
   device uint* to = y + ulong(place.y) * uint(count);
   const uint j = place.x;
   const uint n = uint(count);

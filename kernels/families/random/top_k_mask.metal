@@ -12,11 +12,10 @@
 using namespace metal;
 using namespace metalbench;
 
-[[kernel]] void top_k_mask(device const DTYPE* x, device DTYPE* y, constant uint& cols,
-                           constant int& count, uint row [[threadgroup_position_in_grid]],
-                           uint thread_index [[thread_index_in_threadgroup]],
-                           uint lane [[thread_index_in_simdgroup]],
-                           uint simdgroup [[simdgroup_index_in_threadgroup]]) {
+[[kernel, max_total_threads_per_threadgroup(TG)]] void top_k_mask(
+    device const DTYPE* x, device DTYPE* y, constant uint& cols, constant int& count,
+    uint row [[threadgroup_position_in_grid]], uint thread_index [[thread_index_in_threadgroup]],
+    uint lane [[thread_index_in_simdgroup]], uint simdgroup [[simdgroup_index_in_threadgroup]]) {
   const Place place = {thread_index, lane, simdgroup};
   device const DTYPE* from = x + ulong(row) * cols;
   device DTYPE* to = y + ulong(row) * cols;

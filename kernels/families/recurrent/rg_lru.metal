@@ -9,11 +9,10 @@
 #include <metal_stdlib>
 using namespace metal;
 
-[[kernel]] void rg_lru(device const DTYPE* a, device const DTYPE* x, device DTYPE* h,
-                       constant uint& tokens, constant uint& channels,
-                       uint2 group [[threadgroup_position_in_grid]],
-                       uint lane [[thread_index_in_simdgroup]],
-                       uint simdgroup [[simdgroup_index_in_threadgroup]]) {
+[[kernel, max_total_threads_per_threadgroup(32 * PARTS)]] void rg_lru(
+    device const DTYPE* a, device const DTYPE* x, device DTYPE* h, constant uint& tokens,
+    constant uint& channels, uint2 group [[threadgroup_position_in_grid]],
+    uint lane [[thread_index_in_simdgroup]], uint simdgroup [[simdgroup_index_in_threadgroup]]) {
   threadgroup float2 found[PARTS][32];
   const uint channel = group.x * 32 + lane;
   const uint length = (tokens + PARTS - 1) / PARTS;

@@ -12,9 +12,9 @@ using namespace metalbench;
 
 constant constexpr uint MOST = 4096;
 
-[[kernel]] void argsort_rows(device const DTYPE* x, device uint* y, constant uint& cols,
-                             uint row [[threadgroup_position_in_grid]],
-                             uint thread_index [[thread_index_in_threadgroup]]) {
+[[kernel, max_total_threads_per_threadgroup(TG)]] void argsort_rows(
+    device const DTYPE* x, device uint* y, constant uint& cols,
+    uint row [[threadgroup_position_in_grid]], uint thread_index [[thread_index_in_threadgroup]]) {
   threadgroup ulong keys[MOST];
   const ulong start = ulong(row) * cols;
   const uint n = sorted_length<HELD>(cols);

@@ -16,10 +16,10 @@ using namespace metalbench;
 
 constant constexpr uint SIMDGROUPS = TG / 32;
 
-[[kernel]] void shares(device const DTYPE* x, device float* partial, constant uint& rows,
-                       constant uint& cols, uint2 group [[threadgroup_position_in_grid]],
-                       uint lane [[thread_index_in_simdgroup]],
-                       uint simdgroup [[simdgroup_index_in_threadgroup]]) {
+[[kernel, max_total_threads_per_threadgroup(TG)]] void shares(
+    device const DTYPE* x, device float* partial, constant uint& rows, constant uint& cols,
+    uint2 group [[threadgroup_position_in_grid]], uint lane [[thread_index_in_simdgroup]],
+    uint simdgroup [[simdgroup_index_in_threadgroup]]) {
   threadgroup float4 sums[SIMDGROUPS][32];
   const uint column = 128 * group.x + 4 * lane;
   float4 sum = 0.0f;

@@ -9,9 +9,9 @@
 using namespace metal;
 using namespace metalbench;
 
-[[kernel]] void cumsum_columns(device const DTYPE* x, device DTYPE* y, constant uint& rows,
-                               constant uint& cols, uint2 group [[threadgroup_position_in_grid]],
-                               uint2 place [[thread_position_in_threadgroup]]) {
+[[kernel, max_total_threads_per_threadgroup(QUADS * DOWN)]] void cumsum_columns(
+    device const DTYPE* x, device DTYPE* y, constant uint& rows, constant uint& cols,
+    uint2 group [[threadgroup_position_in_grid]], uint2 place [[thread_position_in_threadgroup]]) {
   threadgroup float4 sums[DOWN][QUADS];
   const uint column = 4 * (group.x * QUADS + place.x);
   const uint block = (rows + DOWN - 1) / DOWN;

@@ -9,9 +9,10 @@
 #include <metal_stdlib>
 using namespace metal;
 
-[[kernel]] void count(device const uint* x, device uint* counts, constant uint& n,
-                      uint group [[threadgroup_position_in_grid]],
-                      uint thread_index [[thread_index_in_threadgroup]]) {
+[[kernel, max_total_threads_per_threadgroup(TG)]] void count(
+    device const uint* x, device uint* counts, constant uint& n,
+    uint group [[threadgroup_position_in_grid]],
+    uint thread_index [[thread_index_in_threadgroup]]) {
   threadgroup atomic_uint bins[256];
   for (uint i = thread_index; i < 256; i += TG) {
     atomic_store_explicit(&bins[i], 0u, memory_order_relaxed);

@@ -13,9 +13,9 @@ using namespace metalbench;
 
 constant constexpr uint MOST = 8192;
 
-[[kernel]] void sort_rows(device const DTYPE* x, device DTYPE* y, constant uint& cols,
-                          uint row [[threadgroup_position_in_grid]],
-                          uint thread_index [[thread_index_in_threadgroup]]) {
+[[kernel, max_total_threads_per_threadgroup(TG)]] void sort_rows(
+    device const DTYPE* x, device DTYPE* y, constant uint& cols,
+    uint row [[threadgroup_position_in_grid]], uint thread_index [[thread_index_in_threadgroup]]) {
   threadgroup uint keys[MOST];
   const ulong start = ulong(row) * cols;
   const uint n = sorted_length<HELD>(cols);

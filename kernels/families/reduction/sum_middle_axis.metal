@@ -21,9 +21,10 @@ struct Chosen<0> : Sum {};
 template <>
 struct Chosen<1> : Max {};
 
-[[kernel]] void join_columns(device const DTYPE* x, device DTYPE* y, constant uint& rows,
-                             constant uint& cols, uint2 group [[threadgroup_position_in_grid]],
-                             uint2 thread_position [[thread_position_in_threadgroup]]) {
+[[kernel, max_total_threads_per_threadgroup(QUADS * DOWN)]] void join_columns(
+    device const DTYPE* x, device DTYPE* y, constant uint& rows, constant uint& cols,
+    uint2 group [[threadgroup_position_in_grid]],
+    uint2 thread_position [[thread_position_in_threadgroup]]) {
   threadgroup float4 partial[DOWN][QUADS];
   reduce_columns<QUADS, DOWN>(Chosen<FUNCTION>(), x, y, rows, cols, group, thread_position,
                               partial);

@@ -7,11 +7,10 @@
 using namespace metal;
 using namespace metalbench;
 
-[[kernel]] void matvec(device const float* a, device const float* b, device float* y,
-                       constant uint& k, uint row [[threadgroup_position_in_grid]],
-                       uint thread_index [[thread_index_in_threadgroup]],
-                       uint lane [[thread_index_in_simdgroup]],
-                       uint simdgroup [[simdgroup_index_in_threadgroup]]) {
+[[kernel, max_total_threads_per_threadgroup(TG)]] void matvec(
+    device const float* a, device const float* b, device float* y, constant uint& k,
+    uint row [[threadgroup_position_in_grid]], uint thread_index [[thread_index_in_threadgroup]],
+    uint lane [[thread_index_in_simdgroup]], uint simdgroup [[simdgroup_index_in_threadgroup]]) {
   threadgroup float partial[TG / 32];
   const Place place = {thread_index, lane, simdgroup};
   const Row<float> from = row_of(a, row, k);

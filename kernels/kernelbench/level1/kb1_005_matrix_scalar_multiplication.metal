@@ -12,7 +12,8 @@ struct Scale {
   }
 };
 
-[[kernel]] void scale(device const float* a, device float* y, constant uint& m, constant uint& n,
-                      uint i [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(TG)]] void scale(
+    device const float* a, device float* y, constant uint& m, constant uint& n,
+    uint i [[thread_position_in_grid]]) {
   elementwise(Scale(), y, m * n, i, a);
 }

@@ -13,10 +13,10 @@
 using namespace metal;
 using namespace metalbench;
 
-[[kernel]] void share(device const float* x, device float* partial, constant uint& batch,
-                      constant uint& height, constant uint& width, constant uint& channels,
-                      uint3 group [[threadgroup_position_in_grid]],
-                      uint3 at [[thread_position_in_threadgroup]]) {
+[[kernel, max_total_threads_per_threadgroup(QUADS * DOWN)]] void share(
+    device const float* x, device float* partial, constant uint& batch, constant uint& height,
+    constant uint& width, constant uint& channels, uint3 group [[threadgroup_position_in_grid]],
+    uint3 at [[thread_position_in_threadgroup]]) {
   threadgroup SpreadMemory<QUADS, DOWN> memory;
   share_of_pixels<QUADS, DOWN, SHARE>(x, partial, batch * height * width, channels, group, at.xy,
                                       memory);
@@ -30,10 +30,10 @@ using namespace metalbench;
                      lane);
 }
 
-[[kernel]] void apply(device const float* x, device const float* moments,
-                      device const float* bn_weight, device const float* bn_bias, device float* y,
-                      constant uint& batch, constant uint& height, constant uint& width,
-                      constant uint& channels, uint3 place [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(QUADS * DOWN)]] void apply(
+    device const float* x, device const float* moments, device const float* bn_weight,
+    device const float* bn_bias, device float* y, constant uint& batch, constant uint& height,
+    constant uint& width, constant uint& channels, uint3 place [[thread_position_in_grid]]) {
   apply_moments<ROWS>(Affine<false>{bn_weight, bn_bias, channels}, x, moments, y,
                       batch * height * width, channels, channels, place);
 }

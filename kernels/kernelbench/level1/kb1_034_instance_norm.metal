@@ -12,10 +12,10 @@
 using namespace metal;
 using namespace metalbench;
 
-[[kernel]] void share(device const float* x, device float* partial, constant uint& height,
-                      constant uint& width, constant uint& channels,
-                      uint3 group [[threadgroup_position_in_grid]],
-                      uint3 at [[thread_position_in_threadgroup]]) {
+[[kernel, max_total_threads_per_threadgroup(QUADS * DOWN)]] void share(
+    device const float* x, device float* partial, constant uint& height, constant uint& width,
+    constant uint& channels, uint3 group [[threadgroup_position_in_grid]],
+    uint3 at [[thread_position_in_threadgroup]]) {
   threadgroup SpreadMemory<QUADS, DOWN> memory;
   share_of_pixels<QUADS, DOWN, SHARE>(x, partial, height * width, channels, group, at.xy, memory);
 }
@@ -27,8 +27,8 @@ using namespace metalbench;
   join_shares<SHARE>(partial, moments, height * width, channels, channels, 1e-5f, index, lane);
 }
 
-[[kernel]] void apply(device const float* x, device const float* moments, device float* y,
-                      constant uint& height, constant uint& width, constant uint& channels,
-                      uint3 place [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(QUADS * DOWN)]] void apply(
+    device const float* x, device const float* moments, device float* y, constant uint& height,
+    constant uint& width, constant uint& channels, uint3 place [[thread_position_in_grid]]) {
   apply_moments<ROWS>(AsItIs(), x, moments, y, height * width, channels, channels, place);
 }

@@ -7,9 +7,9 @@
 using namespace metal;
 using namespace metalbench;
 
-[[kernel]] void pool(device const float* x, device float* y, constant uint& height,
-                     constant uint& width, constant uint& channels,
-                     uint3 place [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(QUADS * PIXELS)]] void pool(
+    device const float* x, device float* y, constant uint& height, constant uint& width,
+    constant uint& channels, uint3 place [[thread_position_in_grid]]) {
   pool_windows<Once, Along<4, 1, 1>, Along<4, 1, 1>>(Max(), x, y, Extent{1, height, width},
                                                      channels, place);
 }

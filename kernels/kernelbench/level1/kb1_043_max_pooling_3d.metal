@@ -7,9 +7,9 @@
 using namespace metal;
 using namespace metalbench;
 
-[[kernel]] void pool(device const float* x, device float* y, constant uint& depth,
-                     constant uint& height, constant uint& width, constant uint& channels,
-                     uint3 place [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(QUADS * PIXELS)]] void pool(
+    device const float* x, device float* y, constant uint& depth, constant uint& height,
+    constant uint& width, constant uint& channels, uint3 place [[thread_position_in_grid]]) {
   pool_windows<Along<3, 2, 1, 3>, Along<3, 2, 1, 3>, Along<3, 2, 1, 3>>(
       Max(), x, y, Extent{depth, height, width}, channels, place);
 }

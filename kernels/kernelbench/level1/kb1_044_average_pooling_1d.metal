@@ -7,7 +7,8 @@
 using namespace metal;
 using namespace metalbench;
 
-[[kernel]] void pool(device const float* x, device float* y, constant uint& length,
-                     constant uint& channels, uint3 place [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(QUADS * PIXELS)]] void pool(
+    device const float* x, device float* y, constant uint& length, constant uint& channels,
+    uint3 place [[thread_position_in_grid]]) {
   pool_windows<Once, Once, Along<8, 1, 4>>(Mean(), x, y, Extent{1, 1, length}, channels, place);
 }

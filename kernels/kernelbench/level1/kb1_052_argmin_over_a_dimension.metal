@@ -7,9 +7,10 @@
 using namespace metal;
 using namespace metalbench;
 
-[[kernel]] void arg(device const float* x, device uint* y, constant uint& rows, constant uint& cols,
-                    uint2 group [[threadgroup_position_in_grid]],
-                    uint2 thread_position [[thread_position_in_threadgroup]]) {
+[[kernel, max_total_threads_per_threadgroup(QUADS * DOWN)]] void arg(
+    device const float* x, device uint* y, constant uint& rows, constant uint& cols,
+    uint2 group [[threadgroup_position_in_grid]],
+    uint2 thread_position [[thread_position_in_threadgroup]]) {
   threadgroup LargestOfColumns<QUADS, DOWN> partial;
   arg_of_columns(-1.0f, x, y, rows, cols, group, thread_position, partial);
 }

@@ -8,9 +8,10 @@
 using namespace metal;
 using namespace metalbench;
 
-[[kernel]] void reduce(device const float* x, device float* y, constant uint& rows,
-                       constant uint& cols, uint2 group [[threadgroup_position_in_grid]],
-                       uint2 thread_position [[thread_position_in_threadgroup]]) {
+[[kernel, max_total_threads_per_threadgroup(QUADS * DOWN)]] void reduce(
+    device const float* x, device float* y, constant uint& rows, constant uint& cols,
+    uint2 group [[threadgroup_position_in_grid]],
+    uint2 thread_position [[thread_position_in_threadgroup]]) {
   threadgroup float4 partial[DOWN][QUADS];
   reduce_columns<QUADS, DOWN>(Min(), x, y, rows, cols, group, thread_position, partial);
 }

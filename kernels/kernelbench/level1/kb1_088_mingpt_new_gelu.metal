@@ -7,7 +7,8 @@
 using namespace metal;
 using namespace metalbench;
 
-[[kernel]] void new_gelu(device const float* x, device float* y, constant uint& rows,
-                         constant uint& cols, uint i [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(TG)]] void new_gelu(
+    device const float* x, device float* y, constant uint& rows, constant uint& cols,
+    uint i [[thread_position_in_grid]]) {
   elementwise(GeluTanh(), y, rows * cols, i, x);
 }

@@ -36,10 +36,10 @@ struct TanhOfMean : Sum {
            memory);
 }
 
-[[kernel]] void finish(device const float* shares, device float* y, constant uint& height,
-                       constant uint& width, constant uint& filters,
-                       uint2 group [[threadgroup_position_in_grid]],
-                       uint2 at [[thread_position_in_threadgroup]]) {
+[[kernel, max_total_threads_per_threadgroup(QUADS * DOWN)]] void finish(
+    device const float* shares, device float* y, constant uint& height, constant uint& width,
+    constant uint& filters, uint2 group [[threadgroup_position_in_grid]],
+    uint2 at [[thread_position_in_threadgroup]]) {
   threadgroup float4 partial[DOWN][QUADS];
   reduce_columns<QUADS, DOWN>(TanhOfMean(((1 * height) / 2) * ((1 * width) / 2)), shares, y,
                               (4 * ((1 * height) / 2) * ((1 * width) / 2) + BM - 1) / BM, filters,

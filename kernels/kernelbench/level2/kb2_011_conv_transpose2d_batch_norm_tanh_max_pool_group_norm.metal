@@ -79,10 +79,10 @@ struct TanhOfLargest {
   metalbench::pool<1, 2, 2, 2>(largest, sums, y, {1, height + 2, width + 2}, filters, place);
 }
 
-[[kernel]] void share(device const float* y, device float* group_shares, constant uint& height,
-                      constant uint& width, constant uint& filters,
-                      uint3 group [[threadgroup_position_in_grid]],
-                      uint3 at [[thread_position_in_threadgroup]]) {
+[[kernel, max_total_threads_per_threadgroup(QUADS * DOWN)]] void share(
+    device const float* y, device float* group_shares, constant uint& height, constant uint& width,
+    constant uint& filters, uint3 group [[threadgroup_position_in_grid]],
+    uint3 at [[thread_position_in_threadgroup]]) {
   threadgroup SpreadMemory<QUADS, DOWN> memory;
   const uint pixels = ((height + 2) / 2) * ((width + 2) / 2);
   share_of_pixels<QUADS, DOWN, SHARE>(y, group_shares, pixels, filters, group, at.xy, memory);
@@ -96,10 +96,11 @@ struct TanhOfLargest {
   join_shares<SHARE>(group_shares, group_moments, pixels, filters, groups, 1e-5f, index, lane);
 }
 
-[[kernel]] void apply(device const float* group_moments, device const float* group_norm_weight,
-                      device const float* group_norm_bias, device float* y, constant uint& height,
-                      constant uint& width, constant uint& filters, constant uint& groups,
-                      uint3 place [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(QUADS * DOWN)]] void apply(
+    device const float* group_moments, device const float* group_norm_weight,
+    device const float* group_norm_bias, device float* y, constant uint& height,
+    constant uint& width, constant uint& filters, constant uint& groups,
+    uint3 place [[thread_position_in_grid]]) {
   const uint pixels = ((height + 2) / 2) * ((width + 2) / 2);
   apply_moments<ROWS>(Affine<false>{group_norm_weight, group_norm_bias, filters}, y, group_moments,
                       y, pixels, filters, groups, place);

@@ -13,9 +13,9 @@
 #include "metalbench/rows.h"
 using namespace metalbench;
 
-[[kernel]] void add_filters(device const float* weight, device float* sums, constant uint& features,
-                            constant uint& inner, uint2 group [[threadgroup_position_in_grid]],
-                            uint2 at [[thread_position_in_threadgroup]]) {
+[[kernel, max_total_threads_per_threadgroup(QUADS * DOWN)]] void add_filters(
+    device const float* weight, device float* sums, constant uint& features, constant uint& inner,
+    uint2 group [[threadgroup_position_in_grid]], uint2 at [[thread_position_in_threadgroup]]) {
   threadgroup float4 partial[DOWN][QUADS];
   reduce_columns<QUADS, DOWN>(Sum(), weight, sums, features, inner, group, at, partial);
 }

@@ -71,10 +71,11 @@ struct LessOwnMean {
   moments[2 * (at.y * filters + at.x) + 1] = batch_moments[2 * at.x + 1];
 }
 
-[[kernel]] void apply(device const float* moments, device const float* batch_norm_weight,
-                      device const float* batch_norm_bias, device float* y, constant uint& depth,
-                      constant uint& height, constant uint& width, constant uint& filters,
-                      uint3 place [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(QUADS * DOWN)]] void apply(
+    device const float* moments, device const float* batch_norm_weight,
+    device const float* batch_norm_bias, device float* y, constant uint& depth,
+    constant uint& height, constant uint& width, constant uint& filters,
+    uint3 place [[thread_position_in_grid]]) {
   apply_moments<ROWS>(LessOwnMean{{batch_norm_weight, batch_norm_bias, filters}}, y, moments, y,
                       (2 * depth - 1) * (2 * height - 1) * (2 * width - 1), filters, filters,
                       place);

@@ -43,8 +43,8 @@ struct Halved {
   join_moments<TG / 32>(shares, moments, count, filters, filters, 1e-5f, index, memory, PLACE);
 }
 
-[[kernel]] void apply(device const float* moments, device float* y, constant uint& height,
-                      constant uint& width, constant uint& filters,
-                      uint3 place [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(QUADS * DOWN)]] void apply(
+    device const float* moments, device float* y, constant uint& height, constant uint& width,
+    constant uint& filters, uint3 place [[thread_position_in_grid]]) {
   apply_moments<ROWS>(Halved(), y, moments, y, (height - 2) * (width - 2), filters, filters, place);
 }

@@ -30,10 +30,10 @@ struct ReluOfGelu {
   layer.store(y, Biased<float>{gemm_bias, features}, tile, memory, PLACE);
 }
 
-[[kernel]] void normalise(device float* y, device const float* batch_norm_weight,
-                          device const float* batch_norm_bias, constant uint& batch,
-                          constant uint& features, uint2 group [[threadgroup_position_in_grid]],
-                          uint2 at [[thread_position_in_threadgroup]]) {
+[[kernel, max_total_threads_per_threadgroup(QUADS * DOWN)]] void normalise(
+    device float* y, device const float* batch_norm_weight, device const float* batch_norm_bias,
+    constant uint& batch, constant uint& features, uint2 group [[threadgroup_position_in_grid]],
+    uint2 at [[thread_position_in_threadgroup]]) {
   threadgroup ColumnMemory<QUADS, DOWN> memory;
   normalise_columns<QUADS, DOWN, KEEP>(ReluOfGelu{{batch_norm_weight, batch_norm_bias, features}},
                                        y, y, batch, features, 1e-5f, group.x, at, memory);

@@ -15,23 +15,23 @@
 #include "metalbench/row_shares.h"
 using namespace metalbench;
 
-[[kernel]] void add_pixels(device const float* x, device float* lines, constant uint& width,
-                           constant uint& channels, uint2 group [[threadgroup_position_in_grid]],
-                           uint2 at [[thread_position_in_threadgroup]]) {
+[[kernel, max_total_threads_per_threadgroup(QUADS * DOWN)]] void add_pixels(
+    device const float* x, device float* lines, constant uint& width, constant uint& channels,
+    uint2 group [[threadgroup_position_in_grid]], uint2 at [[thread_position_in_threadgroup]]) {
   threadgroup float4 partial[DOWN][QUADS];
   reduce_columns<QUADS, DOWN>(Sum(), x, lines, width, channels, group, at, partial);
 }
 
-[[kernel]] void add_lines(device const float* lines, device float* sums, constant uint& height,
-                          constant uint& channels, uint2 group [[threadgroup_position_in_grid]],
-                          uint2 at [[thread_position_in_threadgroup]]) {
+[[kernel, max_total_threads_per_threadgroup(QUADS * DOWN)]] void add_lines(
+    device const float* lines, device float* sums, constant uint& height, constant uint& channels,
+    uint2 group [[threadgroup_position_in_grid]], uint2 at [[thread_position_in_threadgroup]]) {
   threadgroup float4 partial[DOWN][QUADS];
   reduce_columns<QUADS, DOWN>(Sum(), lines, sums, height, channels, group, at, partial);
 }
 
-[[kernel]] void add_taps(device const float* conv_transpose_weight, device float* folded,
-                         constant uint& channels, uint2 group [[threadgroup_position_in_grid]],
-                         uint2 at [[thread_position_in_threadgroup]]) {
+[[kernel, max_total_threads_per_threadgroup(QUADS * DOWN)]] void add_taps(
+    device const float* conv_transpose_weight, device float* folded, constant uint& channels,
+    uint2 group [[threadgroup_position_in_grid]], uint2 at [[thread_position_in_threadgroup]]) {
   threadgroup float4 partial[DOWN][QUADS];
   reduce_columns<QUADS, DOWN>(Sum(), conv_transpose_weight, folded, 9, channels, group, at,
                               partial);

@@ -14,9 +14,9 @@
 #include "metalbench/joins.h"
 using namespace metalbench;
 
-[[kernel]] void add_pixels(device const float* x, device float* lines, constant uint& width,
-                           constant uint& channels, uint2 group [[threadgroup_position_in_grid]],
-                           uint2 at [[thread_position_in_threadgroup]]) {
+[[kernel, max_total_threads_per_threadgroup(QUADS * DOWN)]] void add_pixels(
+    device const float* x, device float* lines, constant uint& width, constant uint& channels,
+    uint2 group [[threadgroup_position_in_grid]], uint2 at [[thread_position_in_threadgroup]]) {
   threadgroup float4 partial[DOWN][QUADS];
   reduce_columns<QUADS, DOWN>(Sum(), x, lines, width, channels, group, at, partial);
 }

@@ -14,9 +14,9 @@
 #include "metalbench/rows.h"
 using namespace metalbench;
 
-[[kernel]] void add_filters(device const float* gemm_weight, device float* sums,
-                            constant uint& inner, uint2 group [[threadgroup_position_in_grid]],
-                            uint2 at [[thread_position_in_threadgroup]]) {
+[[kernel, max_total_threads_per_threadgroup(QUADS * DOWN)]] void add_filters(
+    device const float* gemm_weight, device float* sums, constant uint& inner,
+    uint2 group [[threadgroup_position_in_grid]], uint2 at [[thread_position_in_threadgroup]]) {
   threadgroup float4 partial[DOWN][QUADS];
   reduce_columns<QUADS, DOWN>(Sum(), gemm_weight, sums, inner, inner, group, at, partial);
 }

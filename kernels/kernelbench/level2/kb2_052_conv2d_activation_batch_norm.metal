@@ -40,10 +40,10 @@ using namespace metalbench;
   join_moments<TG / 32>(shares, moments, count, filters, filters, 1e-5f, index, memory, PLACE);
 }
 
-[[kernel]] void apply(device const float* moments, device const float* bn_weight,
-                      device const float* bn_bias, device float* y, constant uint& batch,
-                      constant uint& height, constant uint& width, constant uint& filters,
-                      uint3 place [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(QUADS * DOWN)]] void apply(
+    device const float* moments, device const float* bn_weight, device const float* bn_bias,
+    device float* y, constant uint& batch, constant uint& height, constant uint& width,
+    constant uint& filters, uint3 place [[thread_position_in_grid]]) {
   apply_moments<ROWS>(Affine<false>{bn_weight, bn_bias, filters}, y, moments, y,
                       batch * (height - 2) * (width - 2), filters, filters, place);
 }

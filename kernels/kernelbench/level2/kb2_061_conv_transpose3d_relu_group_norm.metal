@@ -40,10 +40,11 @@ using namespace metalbench;
   join_moments<TG / 32>(shares, moments, count, filters, groups, 1e-5f, index, memory, PLACE);
 }
 
-[[kernel]] void apply(device const float* moments, device const float* group_norm_weight,
-                      device const float* group_norm_bias, device float* y, constant uint& depth,
-                      constant uint& height, constant uint& width, constant uint& filters,
-                      constant uint& groups, uint3 place [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(QUADS * DOWN)]] void apply(
+    device const float* moments, device const float* group_norm_weight,
+    device const float* group_norm_bias, device float* y, constant uint& depth,
+    constant uint& height, constant uint& width, constant uint& filters, constant uint& groups,
+    uint3 place [[thread_position_in_grid]]) {
   apply_moments<ROWS>(Affine<false>{group_norm_weight, group_norm_bias, filters}, y, moments, y,
                       (1 * depth + 2) * (1 * height + 2) * (1 * width + 2), filters, groups, place);
 }

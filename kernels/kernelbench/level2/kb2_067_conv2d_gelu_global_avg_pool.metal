@@ -33,10 +33,10 @@ struct MeanOfShares : Sum {
   pool.add(shares, BiasedThen<float, Gelu>{{conv_bias, filters}}, tile.yz, grid.y, memory);
 }
 
-[[kernel]] void finish(device const float* shares, device float* y, constant uint& height,
-                       constant uint& width, constant uint& filters,
-                       uint2 group [[threadgroup_position_in_grid]],
-                       uint2 at [[thread_position_in_threadgroup]]) {
+[[kernel, max_total_threads_per_threadgroup(QUADS * DOWN)]] void finish(
+    device const float* shares, device float* y, constant uint& height, constant uint& width,
+    constant uint& filters, uint2 group [[threadgroup_position_in_grid]],
+    uint2 at [[thread_position_in_threadgroup]]) {
   threadgroup float4 partial[DOWN][QUADS];
   reduce_columns<QUADS, DOWN>(MeanOfShares((height - 2) * (width - 2)), shares, y,
                               ((height - 2) * (width - 2) + BM - 1) / BM, filters, group, at,

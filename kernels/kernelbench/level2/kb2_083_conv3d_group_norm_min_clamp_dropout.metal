@@ -52,11 +52,11 @@ struct LimitedThenDropped {
   join_moments<TG / 32>(shares, moments, count, filters, groups, 1e-5f, index, memory, PLACE);
 }
 
-[[kernel]] void apply(device const float* moments, device const float* norm_weight,
-                      device const float* norm_bias, device const float* floor,
-                      device const float* keep, device float* y, constant uint& depth,
-                      constant uint& height, constant uint& width, constant uint& filters,
-                      constant uint& groups, uint3 place [[thread_position_in_grid]]) {
+[[kernel, max_total_threads_per_threadgroup(QUADS * DOWN)]] void apply(
+    device const float* moments, device const float* norm_weight, device const float* norm_bias,
+    device const float* floor, device const float* keep, device float* y, constant uint& depth,
+    constant uint& height, constant uint& width, constant uint& filters, constant uint& groups,
+    uint3 place [[thread_position_in_grid]]) {
   apply_moments<ROWS>(
       LimitedThenDropped{
           {norm_weight, norm_bias, filters},

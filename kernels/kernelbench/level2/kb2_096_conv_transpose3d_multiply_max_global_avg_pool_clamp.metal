@@ -42,10 +42,10 @@ struct ClippedMean : Sum {
            memory);
 }
 
-[[kernel]] void finish(device const float* shares, device float* y, constant uint& depth,
-                       constant uint& height, constant uint& width, constant uint& filters,
-                       uint2 group [[threadgroup_position_in_grid]],
-                       uint2 at [[thread_position_in_threadgroup]]) {
+[[kernel, max_total_threads_per_threadgroup(QUADS * DOWN)]] void finish(
+    device const float* shares, device float* y, constant uint& depth, constant uint& height,
+    constant uint& width, constant uint& filters, uint2 group [[threadgroup_position_in_grid]],
+    uint2 at [[thread_position_in_threadgroup]]) {
   threadgroup float4 partial[DOWN][QUADS];
   reduce_columns<QUADS, DOWN>(
       ClippedMean(((2 * depth - 1) / 2) * ((2 * height - 1) / 2) * ((2 * width - 1) / 2)), shares,

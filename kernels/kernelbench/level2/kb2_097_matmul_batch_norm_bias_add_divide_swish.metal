@@ -31,11 +31,10 @@ struct ShiftedSilu {
   layer.store(y, Biased<float>{matmul_bias, features}, tile, memory, PLACE);
 }
 
-[[kernel]] void normalise(device float* y, device const float* bn_weight,
-                          device const float* bn_bias, device const float* bias,
-                          constant uint& batch, constant uint& features,
-                          uint2 group [[threadgroup_position_in_grid]],
-                          uint2 at [[thread_position_in_threadgroup]]) {
+[[kernel, max_total_threads_per_threadgroup(QUADS * DOWN)]] void normalise(
+    device float* y, device const float* bn_weight, device const float* bn_bias,
+    device const float* bias, constant uint& batch, constant uint& features,
+    uint2 group [[threadgroup_position_in_grid]], uint2 at [[thread_position_in_threadgroup]]) {
   threadgroup ColumnMemory<QUADS, DOWN> memory;
   normalise_columns<QUADS, DOWN, KEEP>(ShiftedSilu{{bn_weight, bn_bias, features}, bias}, y, y,
                                        batch, features, 1e-5f, group.x, at, memory);
