@@ -46,6 +46,8 @@ def source_key(kernel: Kernel, tunables: Mapping[str, int], *, dtype: str | None
             "tunables": {**kernel.resolve_tunables(dtype=dtype), **tunables},
             "dtypes": sorted(kernel.dtypes),
             "math": kernel.math,
+            # Without the key where a kernel has none: hashes of stored kernels stay.
+            **({"limits": sorted(map(str, kernel.limits))} if kernel.limits else {}),
         },
         sort_keys=True,
     )

@@ -7,6 +7,7 @@
 // scratch: partial float32 (ceil_div(rows * cols, 4 * TG * QUADS))
 // tune: TG = 32, 64, 128, 256
 // tune: QUADS = 16, 4, 8
+// limits: rows * cols <= 4294967292
 #include "metalbench/array_sum.h"
 using namespace metal;
 using namespace metalbench;

@@ -4,6 +4,7 @@
 // dispatch: choose  threads_in_grid=(ceil_div(rows * cols, 4))  threads=(TG)
 // tune: TG = 256, 128, 512, 1024
 // dtypes: float32, float16, bfloat16
+// limits: rows * cols <= 4294967292
 #include "metalbench/elementwise.h"
 using namespace metal;
 using namespace metalbench;

@@ -16,6 +16,7 @@
 // tune: AHEAD = 0, 1
 // defaults: cuda BN = 64, SG = 4, SHARES = 2, AHEAD = 1
 // dtypes: float32, float16, bfloat16
+// limits: dims % heads == 0, dims / heads <= 128
 #include "metalbench/attention.h"
 #include "metalbench/epilogues.h"
 #include "metalbench/tiles.h"

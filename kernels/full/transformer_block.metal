@@ -20,6 +20,7 @@
 // tune: AHEAD = 0, 1
 // defaults: cuda SG = 4, SHARES = 2, AHEAD = 1
 // dtypes: float32, float16, bfloat16
+// limits: dims % heads == 0, dims / heads <= 128
 #include "metalbench/activations.h"
 #include "metalbench/attention.h"
 #include "metalbench/epilogues.h"

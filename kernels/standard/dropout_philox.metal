@@ -6,6 +6,7 @@
 // dispatch: dropout_philox  threads_in_grid=(ceil_div(rows * cols, 4))  threads=(TG)
 // tune: TG = 256, 128, 512, 1024
 // dtypes: float32, float16, bfloat16
+// limits: rows * cols <= 4294967292
 #include "metalbench/philox.h"
 #include "metalbench/quads.h"
 using namespace metal;

@@ -3,6 +3,7 @@
 // dispatch: gelu_residual  threads_in_grid=(ceil_div(n, 4))  threads=(TG)
 // tune: TG = 256, 128, 512, 1024
 // dtypes: float32, float16, bfloat16
+// limits: n <= 4294967292
 #include "metalbench/activations.h"
 #include "metalbench/elementwise.h"
 using namespace metal;

@@ -16,6 +16,7 @@
 // tune: AHEAD = 0, 1
 // defaults: cuda SG = 4, SHARES = 2, AHEAD = 1
 // dtypes: float32, float16, bfloat16
+// limits: dims % (2 * heads) == 0, dims / heads <= 128, heads % kv_heads == 0
 #include "metalbench/attention.h"
 #include "metalbench/epilogues.h"
 #include "metalbench/rope.h"

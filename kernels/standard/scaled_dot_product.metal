@@ -11,6 +11,7 @@
 // tune: AHEAD = 0, 1
 // defaults: cuda SHARES = 2, AHEAD = 1
 // dtypes: float32, float16, bfloat16
+// limits: dims <= 128
 #include "metalbench/attention.h"
 using namespace metalbench;
 

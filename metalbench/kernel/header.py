@@ -1,4 +1,4 @@
-"""Parse the header lines of a `.metal` file: dispatches, scratch memory, tunables, defaults.
+"""Parse the header lines of a `.metal` file: dispatches, scratch memory, tunables, limits.
 
 Any comment may begin with a word and a colon: `// Shape: 64 by 4`. A header line begins with an
 exact keyword. A word that resembles a keyword is an error only if the text after it has the syntax
@@ -36,6 +36,7 @@ _SYNTAX = {
     "tune": r"\s*\w+\s*=\s*[-\d]",
     "instance": r"\s*\w+\s+\w+\s*=\s*[-\d]",
     "defaults": r"\s*\w+\s+(?:\w+\s+)?\w+\s*=\s*[-\d]",
+    "limits": r"\s*\w[\w\s+*/%(),-]*(?:<=|==)\s*[\w(]",
     "dtypes": rf"\s*{_ELEMENT}(?:\s*,\s*{_ELEMENT})*\s*$",
     "math": r"\s*(?:safe|fast)\s*$",
 }
@@ -210,11 +211,19 @@ _FORMS = {
     "tune": "`// tune: NAME = 128, 256`",
     "instance": "`// instance: q4_g64 BITS = 4, GROUP = 64`",
     "defaults": "`// defaults: cuda NAME = 256`",
+    "limits": "`// limits: cols <= 8192, cols % 32 == 0`",
     "dtypes": "`// dtypes: float32, float16`",
     "math": "`// math: fast`",
 }
 # The most that a header may have of each kind: kernels of the library have at most eight.
-MOST_LINES = {"dispatch": 1024, "scratch": 64, "tune": 64, "instance": 256, "defaults": 256}
+MOST_LINES = {
+    "dispatch": 1024,
+    "scratch": 64,
+    "tune": 64,
+    "instance": 256,
+    "defaults": 256,
+    "limits": 64,
+}
 MATH_MODES = ("safe", "fast")
 
 
@@ -248,6 +257,32 @@ class Scratch:
         return run if self.dtype == "DTYPE" else storage_type(self.dtype)
 
 
+@dataclass(frozen=True)
+class Limit:
+    """One condition of a `// limits:` line, for sizes and tunables. `relation` is <= or ==."""
+
+    left: Expression
+    relation: str
+    right: Expression
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.left} {self.relation} {self.right}"
+
+    def find_violation(self, values: Mapping[str, int]) -> str:
+        """Return what was expected and what `values` are; empty if the condition holds.
+
+        Raise DeclarationError as `Expression.evaluate`.
+        """
+        left, right = self.left.evaluate(values), self.right.evaluate(values)
+        if left == right or (self.relation == "<=" and left < right):
+            return ""
+        names = sorted(self.left.names | self.right.names)
+        used = ", ".join(f"{name} = {values[name]}" for name in names)
+        got = f"{left} ({used})" if self.left.root.operands else used
+        return f"expected {self}, got {got}"
+
+
 class Header:
     """Collects the lines of one header."""
 
@@ -261,6 +296,7 @@ class Header:
         self.scratches: list[Scratch] = []
         self.tunables: dict[str, tuple[int, ...]] = {}
         self.defaults: list[DeviceDefaults] = []
+        self.limits: list[Limit] = []
         self.instances: dict[str, dict[str, int]] = {}
         self.dtypes: tuple[str, ...] = ()
         self.math = ""
@@ -392,6 +428,16 @@ class Header:
     def _read_defaults(self, parser: Parser) -> None:
         self.defaults.append(read_defaults(parser, self._line))
 
+    def _read_limits(self, parser: Parser) -> None:
+        first = True
+        while first or parser.accept(","):
+            first = False
+            left = parser.expression()
+            relation = "<=" if parser.accept("<=") else "=="
+            if relation == "==":
+                parser.expect("==", "an operator, '<=' or '=='")
+            self.limits.append(Limit(left, relation, parser.expression(), self._line))
+
     def _read_dtypes(self, parser: Parser) -> None:
         found: list[str] = []
         while not found or parser.accept(","):
@@ -426,6 +472,7 @@ class Kernel:
     kernels with. `samplers` has options in MSL's syntax, by argument. `target` names the device
     whose defaults come first in `tunables`. `instances` are sets of macros by name, for different
     tasks. The macros of the selected instance, by default the first, are tunables with one value.
+    `limits` are conditions of sizes, which are checked before every launch.
     `standard` is the version of Metal's language, such as metal3.1; empty for the device's default.
     """
 
@@ -436,6 +483,7 @@ class Kernel:
     description: str
     dispatches: tuple[Dispatch, ...]
     scratches: tuple[Scratch, ...] = ()
+    limits: tuple[Limit, ...] = ()
     tunables: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     dtypes: tuple[str, ...] = ("float32",)
     math: str = MATH_MODES[0]
@@ -559,6 +607,7 @@ def parse(
         description=" ".join(header.prose),
         dispatches=tuple(header.dispatches),
         scratches=tuple(header.scratches),
+        limits=tuple(header.limits),
         tunables={**{macro: (value,) for macro, value in chosen.items()}, **header.tunables},
         dtypes=header.dtypes or ("float32",),
         math=header.math or MATH_MODES[0],

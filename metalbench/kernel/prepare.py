@@ -363,6 +363,8 @@ class Compiled:
 
         Raise DeclarationError or DispatchError if the launch does not fit kernel or device.
         """
+        # Before anything is allocated: a size beyond the limits may need much memory.
+        self.check_limits({**workload.values, **self.tunables})
         inputs = self.inputs(workload)
         outputs = {
             name: self._buffer(shape, self.task.outputs[name].type_in(self.dtype))
@@ -379,6 +381,7 @@ class Compiled:
     ) -> Bound:
         """Bind every dispatch to buffers that are there; those of `inputs` hold the workload's."""
         values = {**workload.values, **self.tunables}
+        self.check_limits(values)
         geometry = [self.launch(each, values) for each in self.kernel.dispatches]
         buffers = {**inputs, **outputs, **scratches}
         scalars = {**self.task.constants, **workload.values}
@@ -389,6 +392,17 @@ class Compiled:
         ]
         counting = [buffer for counted in counts for buffer in counted.values()]
         return Bound(workload, dispatches, geometry, inputs, outputs, scratches, counting)
+
+    def check_limits(self, values: Mapping[str, int]) -> None:
+        """Raise DispatchError for sizes that the `// limits:` lines of the kernel exclude."""
+        for limit in self.kernel.limits:
+            where = f"[{self.task.name}] {self.kernel.path.name}:{limit.line}"
+            try:
+                violation = limit.find_violation(values)
+            except DeclarationError as error:
+                raise DeclarationError(f"{where}: limit {error}") from None
+            if violation:
+                raise DispatchError(f"{where}: {violation}; the kernel has this limit")
 
     def _counts(self, launch: Geometry) -> dict[str, CountsBuffer]:
         table = self.tables.get(launch.function)

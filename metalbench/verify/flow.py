@@ -229,7 +229,12 @@ def _verify_size(compiled: Compiled, size: str, plan: VerifyPlan) -> Report:
             notes.append(f"seed {work.seed} at size {size} has inputs without spikes")
         return spiked or work
 
-    report = Report()
+    # Drawing a size that the kernel refuses may take long, or more memory than there is.
+    with _collect_finding(size, plan.seed) as refused:
+        compiled.check_limits({**task.values(size), **compiled.tunables})
+    report = Report(tuple(refused))
+    if not report.passed:
+        return report
     bound: Bound | None = None
     works = workloads_ahead(task, size, seeds, dtype_name=compiled.dtype.name, change=add_spikes_to)
     for seed, work in zip(seeds, works, strict=True):

@@ -13,8 +13,8 @@ from metalbench.kernel.library import Entry, Library
 from metalbench.kernel.prepare import count_threads
 from metalbench.kernel.source_files import library_folder
 
-# Metal's compiler may give a function without the attribute so many registers that only this many
-# threads fit: pipelines of 384 and 448 threads are seen on Apple GPUs for functions that need many.
+# Without the attribute Metal's compiler chooses the registers of a thread by itself. A pipeline of an
+# Apple GPU then takes only 384 threads in the worst cases seen.
 SAFE_THREADS = 384
 HEADERS = library_folder() / "include"
 _CONSTANT = re.compile(r"\bconstexpr uint (\w+) = (\d+);")

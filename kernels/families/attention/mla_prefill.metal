@@ -8,6 +8,7 @@
 // defaults: cuda SHARES = 2
 // defaults: cuda float32 AHEAD = 1
 // dtypes: float32, float16, bfloat16
+// limits: dims <= 192, value_dims <= 128
 #include "metalbench/attention.h"
 using namespace metalbench;
 

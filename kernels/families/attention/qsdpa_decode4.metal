@@ -12,6 +12,7 @@
 // tune: SHARED = 4, 1, 2, 8
 // tune: TG = 128, 64, 256
 // dtypes: float32, float16, bfloat16
+// limits: dims <= 256, dims % 64 == 0, heads % kv_heads == 0
 #include "metalbench/quantised_cache.h"
 #include "metalbench/tiles.h"
 using namespace metalbench;

@@ -5,6 +5,7 @@
 // tune: TG = 256, 64, 128, 512, 1024
 // defaults: cuda TG = 1024
 // dtypes: float32, float16, bfloat16
+// limits: dims <= 256, heads % kv_heads == 0
 #include "metalbench/decode.h"
 using namespace metal;
 using namespace metalbench;

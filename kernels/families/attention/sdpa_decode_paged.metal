@@ -10,6 +10,7 @@
 // tune: SHARED = 4, 1, 2, 8
 // tune: TG = 128, 64, 256
 // dtypes: float32, float16, bfloat16
+// limits: dims <= 256, heads % kv_heads == 0
 #include "metalbench/split_decode.h"
 #include "metalbench/tiles.h"
 using namespace metalbench;

@@ -7,6 +7,7 @@
 // tune: AHEAD = 0, 1
 // defaults: cuda float32 SHARES = 2, AHEAD = 1
 // dtypes: float32, float16, bfloat16
+// limits: dims <= 128, heads % kv_heads == 0
 #include "metalbench/attention.h"
 using namespace metalbench;
 

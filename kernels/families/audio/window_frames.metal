@@ -4,6 +4,7 @@
 // dispatch: window_frames  threads_in_grid=(length / 4, frames)  threads=(50, TG)
 // tune: TG = 4, 1, 8
 // dtypes: float32, float16, bfloat16
+// limits: length % 4 == 0, hop % 4 == 0
 #include "metalbench/quads.h"
 using namespace metal;
 using namespace metalbench;

@@ -5,6 +5,7 @@
 // dispatch: place  threads_in_grid=(ceil_div(dims, 4), tokens, heads)  threads=(32, TG / 32, 1)
 // tune: TG = 256, 64, 128
 // dtypes: float32, float16, bfloat16
+// limits: heads * length * dims <= 4294967292
 #include "metalbench/quads.h"
 using namespace metal;
 using namespace metalbench;

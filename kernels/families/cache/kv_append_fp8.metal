@@ -5,6 +5,7 @@
 // dispatch: place  threads_in_grid=(heads * dims / 4, tokens)  threads=(TG, 1)
 // tune: TG = 128, 32, 64, 256
 // dtypes: float32, float16, bfloat16
+// limits: dims % 4 == 0, heads * length * dims % 16 == 0
 #include "metalbench/quantise_floats.h"
 using namespace metal;
 using namespace metalbench;

@@ -8,6 +8,7 @@
 // instance: q8 BITS = 8
 // tune: TG = 128, 32, 64, 256
 // dtypes: float32, float16, bfloat16
+// limits: dims % 64 == 0
 #include "metalbench/quantise.h"
 using namespace metal;
 using namespace metalbench;

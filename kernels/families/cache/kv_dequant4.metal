@@ -6,6 +6,7 @@
 // instance: q8 BITS = 8
 // tune: ROWS = 4, 2, 8
 // dtypes: float32, float16, bfloat16
+// limits: dims % 64 == 0
 #include "metalbench/quantised.h"
 using namespace metalbench;
 

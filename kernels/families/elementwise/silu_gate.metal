@@ -12,6 +12,7 @@
 // instance: arctan2 FUNCTION = 7
 // tune: TG = 256, 128, 512, 1024
 // dtypes: float32, float16, bfloat16
+// limits: rows * cols <= 4294967292
 #include "metalbench/elementwise.h"
 #include "metalbench/gates.h"
 using namespace metal;

@@ -25,6 +25,7 @@
 // instance: softcap FUNCTION = 20
 // tune: TG = 256, 128, 512, 1024
 // dtypes: float32, float16, bfloat16
+// limits: rows * cols <= 4294967292
 #include "metalbench/activations.h"
 #include "metalbench/elementary.h"
 #include "metalbench/elementwise.h"

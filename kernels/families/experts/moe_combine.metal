@@ -4,6 +4,7 @@
 // dispatch: moe_combine  threads_in_grid=(ceil_div(dims, 4), tokens)  threads=(TG, 1)
 // tune: TG = 128, 32, 64, 256
 // dtypes: float32, float16, bfloat16
+// limits: k == 4
 #include "metalbench/quads.h"
 using namespace metal;
 using namespace metalbench;

@@ -5,6 +5,7 @@
 // dispatch: moe_router_biased  threadgroups=(ceil_div(tokens, TG / 32))  threads=(TG)
 // tune: TG = 128, 32, 64, 256
 // dtypes: float32, float16, bfloat16
+// limits: experts <= 256, k <= 32, k <= experts
 #include "metalbench/lane_top.h"
 using namespace metal;
 using namespace metalbench;

@@ -6,6 +6,7 @@
 // tune: BK = 16, 8, 32
 // dtypes: float32, float16, bfloat16
 // math: fast
+// limits: block == 32
 #include "metalbench/epilogues.h"
 #include "metalbench/tiles.h"
 using namespace metalbench;

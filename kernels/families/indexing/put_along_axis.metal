@@ -5,6 +5,7 @@
 // dispatch: put  threads_in_grid=(chosen, rows)  threads=(TG, 1)
 // tune: TG = 128, 64, 256
 // dtypes: float32, float16, bfloat16
+// limits: rows * cols <= 4294967292
 #include "metalbench/quads.h"
 using namespace metal;
 using namespace metalbench;

@@ -10,6 +10,7 @@
 // defaults: cuda BM = 64, BN = 64, BK = 32
 // dtypes: float32, float16, bfloat16
 // math: fast
+// limits: cols % GROUP == 0
 #include "metalbench/epilogues.h"
 #include "metalbench/quantised_tiles.h"
 using namespace metalbench;

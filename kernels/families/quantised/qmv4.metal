@@ -15,6 +15,7 @@
 // tune: AHEAD = 1, 2, 4
 // tune: STAGED = 0, 1
 // dtypes: float32, float16, bfloat16
+// limits: cols % GROUP == 0
 #include "metalbench/quantised_matvec.h"
 using namespace metalbench;
 

@@ -15,6 +15,7 @@
 // tune: TG = 448, 128, 256
 // tune: SHARES = 1792, 512, 1024, 3584
 // dtypes: float32, float16, bfloat16
+// limits: cols % GROUP == 0
 #include "metalbench/quantised_columns.h"
 using namespace metalbench;
 

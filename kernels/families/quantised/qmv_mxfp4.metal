@@ -5,6 +5,7 @@
 // tune: TG = 64, 32, 128, 256
 // tune: ROWS = 4, 1, 2, 8
 // dtypes: float32, float16, bfloat16
+// limits: cols % 32 == 0
 #include "metalbench/quantised_matvec.h"
 using namespace metalbench;
 

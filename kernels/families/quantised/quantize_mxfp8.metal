@@ -8,6 +8,7 @@
 // instance: nvfp4 MODE = 2, BITS = 4
 // tune: TG = 128, 32, 64, 256
 // dtypes: float32, float16, bfloat16
+// limits: cols % 32 == 0, rows * cols <= 4294967292
 #include "metalbench/quantise_floats.h"
 using namespace metal;
 using namespace metalbench;

@@ -7,6 +7,7 @@
 // tune: TG = 64, 32, 128, 256
 // tune: ROWS = 4, 2, 8
 // dtypes: float32, float16, bfloat16
+// limits: cols % GROUP == 0
 #include "metalbench/quantised_matvec.h"
 using namespace metalbench;
 

@@ -4,6 +4,7 @@
 // SIMD-groups.
 // dispatch: gumbel_argmax  threadgroups=(rows)  threads=(TG)
 // tune: TG = 256, 64, 128, 512
+// limits: rows * vocabulary <= 4294967292
 #include <metal_stdlib>
 
 #include "metalbench/threefry.h"

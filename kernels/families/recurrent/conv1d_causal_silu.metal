@@ -6,6 +6,7 @@
 // tune: RUN = 16, 4, 64
 // tune: TG = 128, 32, 64, 256
 // dtypes: float32, float16, bfloat16
+// limits: taps == 4
 #include "metalbench/activations.h"
 #include "metalbench/quads.h"
 using namespace metal;

@@ -17,6 +17,7 @@
 // tune: ROWS = 16, 8
 // tune: TG = 128, 64, 256
 // dtypes: float32, float16, bfloat16
+// limits: cols <= 256
 #include "metalbench/chunked_delta.h"
 using namespace metal;
 using namespace metalbench;

@@ -4,6 +4,7 @@
 // dispatch: gated_delta_step  threadgroups=(ceil_div(rows, TG / 32), heads, batch)  threads=(TG)
 // tune: TG = 128, 32, 64, 256
 // dtypes: float32, float16, bfloat16
+// limits: cols <= 256
 #include "metalbench/state_rows.h"
 using namespace metalbench;
 

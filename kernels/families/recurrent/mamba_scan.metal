@@ -5,6 +5,7 @@
 // dispatch: mamba_scan  threads_in_grid=(channels)  threads=(TG)
 // tune: TG = 64, 32, 128
 // dtypes: float32, float16, bfloat16
+// limits: states == 16
 #include <metal_stdlib>
 using namespace metal;
 

@@ -4,6 +4,7 @@
 // dispatch: ssm_scan  threadgroups=(ceil_div(dims, TG / 32), heads)  threads=(TG)
 // tune: TG = 128, 32, 64, 256
 // dtypes: float32, float16, bfloat16
+// limits: states <= 256
 #include "metalbench/state_rows.h"
 using namespace metalbench;
 

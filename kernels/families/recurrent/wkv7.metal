@@ -4,6 +4,7 @@
 // dispatch: wkv7  threadgroups=(ceil_div(dims, TG / 32), heads)  threads=(TG)
 // tune: TG = 128, 32, 64, 256
 // dtypes: float32, float16, bfloat16
+// limits: dims <= 256
 #include "metalbench/state_rows.h"
 using namespace metalbench;
 

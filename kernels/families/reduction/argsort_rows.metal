@@ -6,6 +6,7 @@
 // tune: HELD = 0, 4, 8
 // defaults: cuda HELD = 4
 // dtypes: float32, float16, bfloat16
+// limits: cols <= 4096
 #include "metalbench/sort.h"
 using namespace metal;
 using namespace metalbench;

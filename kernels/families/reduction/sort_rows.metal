@@ -7,6 +7,7 @@
 // tune: HELD = 0, 4, 8
 // defaults: cuda HELD = 4
 // dtypes: float32, float16, bfloat16
+// limits: cols <= 8192
 #include "metalbench/sort.h"
 using namespace metal;
 using namespace metalbench;

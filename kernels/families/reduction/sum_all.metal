@@ -7,6 +7,7 @@
 // tune: TG = 256, 64, 128
 // tune: QUADS = 16, 4, 8, 32
 // dtypes: float32, float16, bfloat16
+// limits: rows * cols <= 4294967292
 #include "metalbench/activations.h"
 #include "metalbench/array_sum.h"
 using namespace metal;

@@ -9,6 +9,7 @@
 // tune: STRIPS = 4, 1, 2, 8
 // tune: TG = 256, 32, 64, 128
 // dtypes: float32
+// limits: side == 128
 #include "metalbench/fourier.h"
 using namespace metal;
 using namespace metalbench;

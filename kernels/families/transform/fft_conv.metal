@@ -6,6 +6,7 @@
 // tune: ROWS = 8, 1, 4, 16
 // tune: TG = 128, 64, 256
 // dtypes: float32
+// limits: cols == 512
 #include "metalbench/fourier.h"
 using namespace metal;
 using namespace metalbench;

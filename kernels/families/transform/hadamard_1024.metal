@@ -4,6 +4,7 @@
 // the eight quads that meet in its own. One barrier, and the row is read and written once.
 // dispatch: hadamard  threadgroups=(rows)  threads=(256)
 // dtypes: float32, float16, bfloat16
+// limits: cols == 1024
 #include "metalbench/quads.h"
 using namespace metal;
 using namespace metalbench;

@@ -4,6 +4,7 @@
 // dispatch: hadamard_128  threadgroups=(ceil_div(rows, TG / 32))  threads=(TG)
 // tune: TG = 128, 32, 64, 256
 // dtypes: float32, float16, bfloat16
+// limits: cols == 128
 #include "metalbench/quads.h"
 using namespace metal;
 using namespace metalbench;

@@ -4,6 +4,7 @@
 // dispatch: image_normalize  threads_in_grid=(ceil_div(pixels * channels, 4))  threads=(TG)
 // tune: TG = 128, 64, 256
 // dtypes: float32, float16, bfloat16
+// limits: pixels * channels <= 4294967292
 #include "metalbench/quads.h"
 using namespace metal;
 using namespace metalbench;

@@ -7,6 +7,7 @@
 // tune: BK = 16, 8
 // dtypes: float32, float16, bfloat16
 // math: fast
+// limits: side == 8, height % 8 == 0, width % 8 == 0
 #include "metalbench/window_products.h"
 using namespace metalbench;
 

@@ -4,6 +4,7 @@
 // dispatch: patchify  threads_in_grid=(ceil_div(8 * channels, 4), width / 8, batch * height)  threads=(8, TG / 8, 1)
 // tune: TG = 128, 32, 64, 256
 // dtypes: float32, float16, bfloat16
+// limits: side == 8, height % 8 == 0, width % 8 == 0
 #include "metalbench/quads.h"
 using namespace metal;
 using namespace metalbench;

@@ -4,6 +4,7 @@
 // dispatch: pixel_shuffle  threads_in_grid=(channels, width, batch * height)  threads=(TG, 128 / TG, 1)
 // tune: TG = 16, 8, 32, 64
 // dtypes: float32, float16, bfloat16
+// limits: side == 2
 #include "metalbench/quads.h"
 using namespace metal;
 using namespace metalbench;

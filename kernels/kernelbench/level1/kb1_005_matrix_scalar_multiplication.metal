@@ -1,6 +1,7 @@
 // y = 3.14 a, one multiplication an element: memory bounds it.
 // dispatch: scale  threads_in_grid=(ceil_div(m * n, 4))  threads=(TG)
 // tune: TG = 256, 128, 512, 1024
+// limits: m * n <= 4294967292
 #include "metalbench/elementwise.h"
 using namespace metal;
 using namespace metalbench;

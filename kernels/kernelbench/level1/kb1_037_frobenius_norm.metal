@@ -7,6 +7,7 @@
 // scratch: norm float32 (1)
 // tune: TG = 256, 64, 128
 // tune: QUADS = 16, 4, 8
+// limits: batch * height * width * channels <= 4294967292
 #include "metalbench/array_sum.h"
 #include "metalbench/elementwise.h"
 using namespace metal;

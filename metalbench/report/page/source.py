@@ -48,7 +48,7 @@ CLASSES = {
 }
 HEADER_LINES = (
     *("// dispatch:", "// tune:", "// defaults:"),
-    *("// scratch:", "// dtypes:", "// math:"),
+    *("// scratch:", "// limits:", "// dtypes:", "// math:"),
 )
 
 
