@@ -93,7 +93,7 @@ def resolve_subject(
 
 def find_unwritten_outputs(bound: Bound) -> Iterator[tuple[str, str]]:
     """Yield the name of each output with unwritten elements, and a message."""
-    for name, each in bound.outputs.items():
+    for name, each in bound.own_outputs.items():
         missing, first = each.buffer.unwritten()
         if missing:
             texels = bound.workload.task.outputs[name].pixel_format
@@ -136,7 +136,7 @@ class CheckedRun:
         bound = built.bind(work)
         bound.poison()
         bound.mark_unwritten()
-        inputs = [name for name in bound.inputs if name not in self._what.inout]
+        inputs = [name for name in bound.inputs if name not in {*self._what.inout, *bound.inouts}]
         try:
             told = built.device.check(bound.dispatches, inputs=inputs, time_limit=time_limit)
         except KernelDied as error:

@@ -90,6 +90,8 @@ def head_to_head(
 ) -> tuple[RunComparison, Measurement]:
     """Verify both kernels, then time them in pairs of random order, in the same buffers.
 
+    If one of them updates an input in place, they have different buffers with equal contents.
+
     As for `metalbench run`, sets of inputs are rotated, and exchanged between batches. Returns the
     comparison, and its measurement, in which `after` is the candidate.
 

@@ -89,6 +89,8 @@ def append_task(name: str, bits: int) -> Task:
         dtypes=TYPES,
         flops="8 * tokens * heads * dims",
         bytes=f"2 * heads * length * {bytes_each} + tokens * heads * dims * itemsize + 4 * tokens",
+        inout=dict(cache="y", cache_scales="y_scales", cache_biases="y_biases"),
+        inout_bytes=f"tokens * (heads * ({bytes_each} + dims * itemsize) + 4)",
         baseline="mx.quantize, cache[:, position] = rows",
     )(reference)
 

@@ -39,7 +39,10 @@ _SYNTAX = {
     "limits": r"\s*\w[\w\s+*/%(),-]*(?:<=|==)\s*[\w(]",
     "dtypes": rf"\s*{_ELEMENT}(?:\s*,\s*{_ELEMENT})*\s*$",
     "math": r"\s*(?:safe|fast)\s*$",
+    "inout": r"\s*\w+(?:\s*,\s*\w+)*\s*$",
 }
+# Words of prose that resemble a keyword: `// Input: x`.
+_PROSE = frozenset({"input", "inputs"})
 _PATTERNS = {keyword: re.compile(syntax) for keyword, syntax in _SYNTAX.items()}
 
 
@@ -49,6 +52,8 @@ def find_misspelt_keyword(word: str, rest: str, keywords: Iterable[str]) -> str 
     A misspelling has a Damerau-Levenshtein distance of 1, or 2 for keywords of six letters or more.
     """
     word = word.lower()
+    if word in _PROSE:
+        return None
     distances = {keyword: _distance(word, keyword) for keyword in keywords}
     near = [
         keyword
@@ -214,6 +219,7 @@ _FORMS = {
     "limits": "`// limits: cols <= 8192, cols % 32 == 0`",
     "dtypes": "`// dtypes: float32, float16`",
     "math": "`// math: fast`",
+    "inout": "`// inout: cache`",
 }
 # The most that a header may have of each kind: kernels of the library have at most eight.
 MOST_LINES = {
@@ -300,6 +306,7 @@ class Header:
         self.instances: dict[str, dict[str, int]] = {}
         self.dtypes: tuple[str, ...] = ()
         self.math = ""
+        self.inouts: dict[str, int] = {}
 
     @property
     def line(self) -> int:
@@ -455,6 +462,16 @@ class Header:
         if self.math not in MATH_MODES:
             raise error
 
+    def _read_inout(self, parser: Parser) -> None:
+        while True:
+            error = parser.error("an input that the header does not have yet")
+            name = parser.name("the name of an input")
+            if name in self.inouts:
+                raise error
+            self.inouts[name] = self._line
+            if not parser.accept(","):
+                return
+
 
 # Kernels: a `.metal` file that solves a task, with the directives of its header.
 
@@ -474,6 +491,7 @@ class Kernel:
     tasks. The macros of the selected instance, by default the first, are tunables with one value.
     `limits` are conditions of sizes, which are checked before every launch.
     `standard` is the version of Metal's language, such as metal3.1; empty for the device's default.
+    `inouts` are the inputs that the kernel updates in place, each with its line.
     """
 
     name: str
@@ -493,6 +511,7 @@ class Kernel:
     device_defaults: tuple[DeviceDefaults, ...] = ()
     target: tuple[str, ...] = ()
     instances: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    inouts: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def is_python(self) -> bool:
@@ -613,4 +632,5 @@ def parse(
         math=header.math or MATH_MODES[0],
         device_defaults=tuple(header.defaults),
         instances=header.instances,
+        inouts=header.inouts,
     )

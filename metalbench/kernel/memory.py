@@ -79,6 +79,11 @@ class GuardedBuffer:
         bits = self.bytes.view(f"u{self.dtype.nbytes}")
         bits[places] = _repeat(self._poison, self.dtype.nbytes).view(bits.dtype)
 
+    def fill_places(self, places: np.ndarray[Any, Any], array: np.ndarray[Any, Any]) -> None:
+        """Copy the elements of `array` in where `places`, flat and boolean, is true."""
+        bits = self.bytes.view(f"u{self.dtype.nbytes}")
+        bits[places] = _bytes_of(array).view(bits.dtype)[places]
+
     def holds(self, array: np.ndarray[Any, Any]) -> bool:
         """Return whether the memory still has the bits of `array`."""
         return all(

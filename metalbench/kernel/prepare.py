@@ -163,6 +163,7 @@ def check_names(task: Task, kernel: Kernel) -> None:
                 f"[{task.name}] {kernel.path.name}:{each.line}: scratch {each.name!r} is called "
                 "like an input, output, size, constant or tunable; rename it"
             )
+    _check_inouts(task, kernel)
     for name in kernel.tunables:
         if name in taken:
             raise DeclarationError(
@@ -171,11 +172,32 @@ def check_names(task: Task, kernel: Kernel) -> None:
             )
 
 
+def _check_inouts(task: Task, kernel: Kernel) -> None:
+    """Raise DeclarationError unless the kernel updates all arrays in place that the task names."""
+    for name, line in kernel.inouts.items():
+        if name not in task.inout:
+            named = ", ".join(task.inout) or "none"
+            raise DeclarationError(
+                f"[{task.name}] {kernel.path.name}:{line}: {name!r} cannot be updated in place; "
+                f"the task declares with `inout=`: {named}"
+            )
+    missing = [name for name in task.inout if name not in kernel.inouts]
+    if kernel.inouts and missing:
+        line = next(iter(kernel.inouts.values()))
+        raise DeclarationError(
+            f"[{task.name}] {kernel.path.name}:{line}: expected all of {', '.join(task.inout)}, "
+            f"got no {', '.join(missing)}; update all of them in place, or none"
+        )
+
+
 def check_coverage(
     task: Task, kernel: Kernel, pipelines: Iterable[_core.Pipeline], run: DType
 ) -> None:
     """Raise DeclarationError if an argument is unknown or of a wrong type, or one is missing."""
-    arrays = {name: each.type_in(run) for name, each in {**task.inputs, **task.outputs}.items()}
+    declared = {**task.inputs, **task.outputs}
+    for name in kernel.inouts:
+        del declared[task.inout[name]]
+    arrays = {name: each.type_in(run) for name, each in declared.items()}
     arrays |= {each.name: each.type_in(run) for each in kernel.scratches}
     formats = pixel_formats(task, kernel)
     scalars = {**task.values(task.headline), **task.constants}
@@ -204,7 +226,7 @@ def check_coverage(
                     else f"`device {arrays[name].msl}* {name}` to one"
                 )
             )
-    for name in task.outputs:
+    for name in [*(each for each in task.outputs if each in arrays), *kernel.inouts]:
         if name not in written:
             raise DeclarationError(
                 f"[{task.name}] {name}: expected an argument that can be written, got const; "
@@ -319,16 +341,35 @@ class Bound:
     scratches: Mapping[str, GuardedBuffer]
     # One buffer for each dispatch of a counted build.
     counts: Sequence[CountsBuffer] = ()
+    # Inputs that are updated in place, and the outputs that they become. Both are one buffer.
+    inouts: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def own_outputs(self) -> Mapping[str, GuardedBuffer]:
+        """The outputs that are not an updated input."""
+        updated = self.inouts.values()
+        return {name: each for name, each in self.outputs.items() if name not in updated}
 
     def poison(self, turn: int = 0) -> None:
-        """Fill outputs and scratch with poison; odd turns have a different pattern."""
-        for each in (*self.outputs.values(), *self.scratches.values()):
+        """Fill outputs and scratch with poison; odd turns have a different pattern.
+
+        Inputs that are updated in place get the workload's contents.
+        """
+        for each in (*self.own_outputs.values(), *self.scratches.values()):
             each.poison(turn)
+        for name in self.inouts:
+            self.inputs[name].fill(self.workload.inputs[name])
 
     def mark_unwritten(self) -> None:
         """Mark outputs and scratch as unwritten: checked runs report reads before a write."""
-        for each in (*self.outputs.values(), *self.scratches.values()):
+        for each in (*self.own_outputs.values(), *self.scratches.values()):
             each.buffer.mark_unwritten()
+
+    def unwritten(self, name: str) -> np.ndarray[Any, Any]:
+        """Return a boolean array: which elements of output `name` still hold the poison."""
+        if name in self.inouts.values():
+            return np.zeros(self.outputs[name].shape, bool)
+        return self.outputs[name].unwritten()
 
     def load(self, workload: Workload) -> Bound:
         """Return the same buffers and dispatches with the inputs of another seed."""
@@ -365,11 +406,7 @@ class Compiled:
         """
         # Before anything is allocated: a size beyond the limits may need much memory.
         self.check_limits({**workload.values, **self.tunables})
-        inputs = self.inputs(workload)
-        outputs = {
-            name: self._buffer(shape, self.task.outputs[name].type_in(self.dtype))
-            for name, shape in workload.output_shapes.items()
-        }
+        inputs, outputs = self.inputs(workload), self.outputs(workload)
         return self.bind_buffers(workload, inputs, outputs, self.scratches(workload))
 
     def bind_buffers(
@@ -379,11 +416,21 @@ class Compiled:
         outputs: Mapping[str, GuardedBuffer],
         scratches: Mapping[str, GuardedBuffer],
     ) -> Bound:
-        """Bind every dispatch to buffers that are there; those of `inputs` hold the workload's."""
+        """Bind every dispatch to buffers that are there; those of `inputs` hold the workload's.
+
+        The output of an input that the kernel updates in place is the buffer of the input.
+        """
         values = {**workload.values, **self.tunables}
         self.check_limits(values)
         geometry = [self.launch(each, values) for each in self.kernel.dispatches]
         buffers = {**inputs, **outputs, **scratches}
+        inouts = {name: self.task.inout[name] for name in self.kernel.inouts}
+        if inouts:
+            became = {output: name for name, output in inouts.items()}
+            outputs = {
+                name: inputs[became[name]] if name in became else outputs[name]
+                for name in workload.output_shapes
+            }
         scalars = {**self.task.constants, **workload.values}
         counts = [self._counts(each) for each in geometry]
         dispatches = [
@@ -391,7 +438,7 @@ class Compiled:
             for each, counted in zip(geometry, counts, strict=True)
         ]
         counting = [buffer for counted in counts for buffer in counted.values()]
-        return Bound(workload, dispatches, geometry, inputs, outputs, scratches, counting)
+        return Bound(workload, dispatches, geometry, inputs, outputs, scratches, counting, inouts)
 
     def check_limits(self, values: Mapping[str, int]) -> None:
         """Raise DispatchError for sizes that the `// limits:` lines of the kernel exclude."""
@@ -413,6 +460,15 @@ class Compiled:
         return {
             name: self._buffer(array.shape, self.task.inputs[name].type_in(self.dtype), array)
             for name, array in workload.inputs.items()
+        }
+
+    def outputs(self, workload: Workload) -> dict[str, GuardedBuffer]:
+        """Return guarded buffers of the outputs that are not inputs updated in place."""
+        updated = [self.task.inout[name] for name in self.kernel.inouts]
+        return {
+            name: self._buffer(shape, self.task.outputs[name].type_in(self.dtype))
+            for name, shape in workload.output_shapes.items()
+            if name not in updated
         }
 
     def _buffer(

@@ -191,7 +191,7 @@ def read_profile(compiled: Compiled, bound: Bound) -> Profile:
         compiled.dtype.name,
         tuple(read_counts(compiled, bound)),
         tuple(_occupancy(compiled, bound)),
-        compiled.task.bytes(size, compiled.dtype.name),
+        compiled.task.bytes(size, compiled.dtype.name, in_place=bool(compiled.kernel.inouts)),
         compiled.kernel.source,
         tuple(each.trace.copy() for each in bound.counts),
         tuple(_buffers(compiled.pipelines[each.function]) for each in bound.geometry),

@@ -9,7 +9,7 @@ import re
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import cycle
 from typing import Any
@@ -115,6 +115,8 @@ ROUNDED = (
     f"MLX multiplies matrices of float32 as TF32, with 10 bits of 23, because {TF32} says so; "
     f"unset it to compare float32 with float32"
 )
+# Part of the name of a form that updates its inputs in place.
+DONATED = "input donated"
 # Most repetitions in one graph, which share the cost of its evaluation, and most bytes of results
 # in flight: results that exceed the cache are slow to write. Two graphs are in flight at a time.
 MOST_IN_GRAPH = 16
@@ -131,12 +133,12 @@ TIMED_GRAPHS = 3
 
 
 def create_reference(
-    kind: str, workload: Workload, *, copies: int = 1, keeps: int = 0
+    kind: str, workload: Workload, *, copies: int = 1, keeps: int = 0, in_place: bool = False
 ) -> tuple[Reference | None, tuple[str, ...]]:
     """Return the reference for a device of that kind, or None, and notes, such as the reason."""
     if kind in NO_GPU and select_stream(kind) != mx.gpu:
         return None, (NO_GPU[kind],)
-    reference = Reference(workload, kind=kind, copies=copies, keeps=keeps)
+    reference = Reference(workload, kind=kind, copies=copies, keeps=keeps, in_place=in_place)
     on_cuda = find_kind(kind).runs_mlx_on_cuda
     tf32 = on_cuda and os.environ[TF32] != "0" and workload.dtype.name == "float32"
     return reference, (ROUNDED,) if tf32 else ()
@@ -155,15 +157,34 @@ class Reference:
     that MLX's allocator rotates their memory. `form` is the form that runs. On a GPU, `load` runs
     once on every copy.
 
+    `in_place` compares with kernels that update inputs in place. The reference stays a function,
+    but each result becomes the input of the next repetition on this copy, and nothing else holds
+    the input. MLX then donates its memory to the result, and copies nothing either.
+
     MLX's memory cache is emptied first, so that earlier work has no effect.
     """
 
     def __init__(
-        self, workload: Workload, *, kind: str = "cpu", copies: int = 1, keeps: int = 0
+        self,
+        workload: Workload,
+        *,
+        kind: str = "cpu",
+        copies: int = 1,
+        keeps: int = 0,
+        in_place: bool = False,
     ) -> None:
         if workload.task.apart is not None:
             workload.task.apart.beside(kind)
         self.forms = list_forms(workload.task)
+        # The donated inputs, and the places of the results that replace them.
+        self._donated: dict[str, int] = {}
+        if in_place:
+            places = {name: place for place, name in enumerate(workload.task.outputs)}
+            self._donated = {name: places[to] for name, to in workload.task.inout.items()}
+            self.forms = tuple(
+                each if each.apart else replace(each, name=f"{each.name}, {DONATED}")
+                for each in self.forms
+            )
         self.form = self.forms[0]
         self._stream = select_stream(kind)
         self._on_gpu = not find_kind(kind).is_simulated
@@ -221,6 +242,9 @@ class Reference:
         if repetitions == 1 and self.form.kind not in self._taken and not self._kept.maxlen:
             self._run_once(self.form, self._next_inputs())  # this is the repetition
             return
+        if self._donated and self.form in self.forms:
+            self._run_donated(repetitions)
+            return
         with mx.stream(self._stream):
             in_graph = self._most_in_graph
             results = under_way = ends = None
@@ -237,6 +261,29 @@ class Reference:
                         mx.eval(under_way)
                     under_way = results
             mx.eval(results)
+
+    def _run_donated(self, repetitions: int) -> None:
+        """Run repetitions of which each takes the memory of the input that it replaces.
+
+        MLX donates the memory of an array that only the graph refers to. So there is no order
+        between the copies but that of MLX's stream, and one graph is evaluated at a time.
+        """
+        with mx.stream(self._stream):
+            in_graph = self._most_in_graph
+            others: list[mx.array] = []
+            for done in range(1, repetitions + 1):
+                inputs = self._next_inputs()
+                results = plain_ends(self.form.function(**inputs), None)
+                for name, place in self._donated.items():
+                    inputs[name] = results[place]
+                kept = self._donated.values()
+                others += [each for place, each in enumerate(results) if place not in kept]
+                del results
+                if done % in_graph == 0 or done == repetitions:
+                    updated = [copy[name] for copy in self._inputs for name in self._donated]
+                    mx.eval(*updated, *others)
+                    del updated
+                    others.clear()
 
     def _run_apart(self, apart: ExternalReference, repetitions: int) -> None:
         """Run by another library, which copies its inputs at the first call."""

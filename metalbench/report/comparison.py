@@ -54,7 +54,7 @@ RESTS_ON = {
         "Ratios of times of separate runs: other load and clock changes affect them. "
         "`metalbench compare NAME@REVISION` runs both in alternation."
     ),
-    BY_PAIRS: "Both ran in pairs of random order, in the same buffers.",
+    BY_PAIRS: "Both ran in pairs of random order, on the same inputs.",
 }
 
 

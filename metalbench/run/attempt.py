@@ -293,7 +293,8 @@ class TrialAttempt:
         self._measurement = measurement
         self._state = self._device.state()
         self._notes += (*list_device_warnings(self._state), *measurement.doubts, *notes)
-        done = task.flops(size), task.bytes(size, trial.dtype)
+        in_place = bool(trial.kernel.inouts)
+        done = task.flops(size), task.bytes(size, trial.dtype, in_place=in_place)
         peaks = find_peaks(self._device, done[1], trial.dtype, trial.plan.mode)
         simulated = find_kind(self._device.kind).is_simulated
         self._analysis = analyse(measurement, *done, simulated=simulated, peaks=peaks)

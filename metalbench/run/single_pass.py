@@ -124,7 +124,7 @@ def _count_at(
         written=sum(each.total.device_bytes_written for each in counts),
         unique_read=sum(each.unique_bytes_read for each in counts),
         unique_written=sum(each.unique_bytes_written for each in counts),
-        declared=compiled.task.bytes(size, trial.dtype),
+        declared=compiled.task.bytes(size, trial.dtype, in_place=bool(compiled.kernel.inouts)),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from itertools import chain, count, islice
 from math import log
@@ -46,9 +46,10 @@ class BufferRotation:
 
     Before a pass, its outputs hold the results of other inputs. Each of `rounds` is a list of
     passes that writes every set of outputs once. WARM mode has two sets of inputs and one of
-    outputs. COLD mode has as many copies of both as exceed the last-level cache. `doubts` are
-    warnings about the times. `exchanges` is the number of the last batch whose inputs were
-    exchanged.
+    outputs. COLD mode has as many copies of both as exceed the last-level cache. An input that the
+    kernel updates in place holds the result of the last pass on it, which a further update repeats.
+    `doubts` are warnings about the times. `exchanges` is the number of the last batch whose inputs
+    were exchanged.
     """
 
     device: Device
@@ -69,7 +70,7 @@ class BufferRotation:
 
         `reference_errors` are the known errors of the reference at that size.
         """
-        sizes = _PassSizes.of(compiled.device, work)
+        sizes = _PassSizes.of(compiled, work)
         if mode is TimingMode.COLD:
             plan = plan_rotation(sizes.inputs + sizes.outputs, sizes.cache, sizes.memory)
         else:
@@ -80,18 +81,26 @@ class BufferRotation:
         return cls(compiled.device, _bind_rounds(compiled, work, plan.copies), known, doubts)
 
     def bind_another(self, compiled: Compiled) -> BufferRotation:
-        """Return the passes of another kernel for the same task, in the same inputs and outputs."""
-        scratches = {id(each.outputs): compiled.scratches(each.workload) for each in self.rounds[0]}
-        rounds = [
-            [
-                compiled.bind_buffers(
-                    each.workload, each.inputs, each.outputs, scratches[id(each.outputs)]
-                )
-                for each in each_round
-            ]
-            for each_round in self.rounds
-        ]
-        return replace(self, rounds=rounds)
+        """Return the passes of another kernel for the same task, in the same inputs and outputs.
+
+        If one of the kernels updates inputs in place, the other one gets other buffers.
+        """
+        apart = bool(self.bound.inouts) or bool(compiled.kernel.inouts)
+        own: dict[int, Mapping[str, GuardedBuffer]] = {}
+        memory: dict[int, tuple[Mapping[str, GuardedBuffer], Mapping[str, GuardedBuffer]]] = {}
+
+        def bind(each: Bound) -> Bound:
+            inputs, place = each.inputs, id(each.scratches)
+            if apart:
+                if id(inputs) not in own:
+                    own[id(inputs)] = compiled.inputs(each.workload)
+                inputs = own[id(inputs)]
+            if place not in memory:
+                outputs = compiled.outputs(each.workload) if apart else each.outputs
+                memory[place] = outputs, compiled.scratches(each.workload)
+            return compiled.bind_buffers(each.workload, inputs, *memory[place])
+
+        return replace(self, rounds=[[bind(each) for each in part] for part in self.rounds])
 
     @property
     def bound(self) -> Bound:
@@ -138,10 +147,21 @@ class BufferRotation:
         self._poison_scratch()
 
     def adopt_inputs(self, other: BufferRotation) -> None:
-        """Adopt the inputs that another kernel's rotation has written to the shared buffers."""
+        """Adopt the inputs that another kernel's rotation has written to the shared buffers.
+
+        Buffers that are not shared get the same contents.
+        """
         self.exchanges = other.exchanges
+        loaded: set[int] = set()
+
+        def adopt(mine: Bound, theirs: Bound) -> Bound:
+            if mine.inputs is theirs.inputs or id(mine.inputs) in loaded:
+                return replace(mine, workload=theirs.workload)
+            loaded.add(id(mine.inputs))
+            return mine.load(theirs.workload)
+
         self.rounds = [
-            [replace(mine, workload=theirs.workload) for mine, theirs in zip(*rounds, strict=True)]
+            [adopt(mine, theirs) for mine, theirs in zip(*rounds, strict=True)]
             for rounds in zip(self.rounds, other.rounds, strict=True)
         ]
         self._poison_scratch()
@@ -232,20 +252,27 @@ class _PassSizes:
     memory: int | None
 
     @classmethod
-    def of(cls, device: Device, work: Workload) -> _PassSizes:
-        task, memory = work.task, device.capabilities.get("memory_bytes")
+    def of(cls, compiled: Compiled, work: Workload) -> _PassSizes:
+        task, device = work.task, compiled.device
+        memory = device.capabilities.get("memory_bytes")
+        updated = [task.inout[name] for name in compiled.kernel.inouts]
         inputs, outputs = (
             sum(
                 math.prod(each.shape_at(work.values)) * each.type_in(work.dtype).nbytes
-                for each in arrays.values()
+                for name, each in arrays.items()
+                if name not in updated
             )
             for arrays in (task.inputs, task.outputs)
         )
-        chip = device.chip if find_kind(device.kind).runs_mlx_on_metal else None
         installed = int(memory) if isinstance(memory, int) else memory_bytes()
-        l2_bytes = device.capabilities.get("l2_bytes")
-        cache = int(l2_bytes) if isinstance(l2_bytes, int) else last_level_cache_bytes(chip)
-        return cls(inputs, outputs, cache, installed)
+        return cls(inputs, outputs, _last_level_cache(device), installed)
+
+
+def _last_level_cache(device: Device) -> int:
+    """Return the bytes of the last-level cache of a device."""
+    chip = device.chip if find_kind(device.kind).runs_mlx_on_metal else None
+    l2_bytes = device.capabilities.get("l2_bytes")
+    return int(l2_bytes) if isinstance(l2_bytes, int) else last_level_cache_bytes(chip)
 
 
 def _hold_same_values(one: Bound, other: Bound) -> bool:
@@ -266,14 +293,16 @@ def _hold_same_values(one: Bound, other: Bound) -> bool:
 # plain
 # The inputs stay as they are.
 # known
-# The inputs are written again before each round, with the same contents.
+# The inputs are written again before each round, with the same contents. Those that the kernel
+# updates in place get their updated contents again, as the passes of a window find them.
 # new
 # The inputs are written with contents that the kernel has never seen.
 #
 # All rounds are the same request to the device, whatever the kernel can read of its process. So a
 # kernel has to decide without knowing the block, and each choice shows:
 #
-# * It saves work on known inputs: new rounds take longer than known ones.
+# * It saves work on known inputs, or on inputs that have been updated in place: new rounds take
+#   longer than known ones.
 # * It returns something else for inputs that it does not know: the oracle judges one new round of
 # each audit, at random. To be fast in most new rounds it must be wrong in most of them.
 # * It does all work in single rounds only: a plain round takes longer than a round of timed
@@ -397,7 +426,7 @@ class ReuseAudit:
             plain_ns, *controls = map(list, zip(*rows, strict=True))
         draws = self._draw_workloads(2 * count)
         pairs = [draws[2 * place : 2 * place + 2] for place in range(count)]
-        known = [each.workload for each in self._inputs]
+        known = [_replace_updated_inputs(each) for each in self._inputs]
         known_ns, new_ns = [], []
         for pair in pairs:
             self._write_inputs(pair, known)
@@ -501,7 +530,7 @@ class ReuseAudit:
             for buffer in held.values()
         }
         size = sum(each.bytes.nbytes for each in buffers.values())
-        cache = _PassSizes.of(device, passes[0].workload).cache
+        cache = _last_level_cache(device)
         threadgroups = max(math.prod(each.threadgroups) for each in self.rotation.dispatches)
         round_ns = self._time_round(window)
         probe = create_parallel_probe(device, min(SLOW_ROUND_NS, round_ns))
@@ -592,6 +621,12 @@ class ReuseAudit:
         return chosen.reshape(one.shape)
 
 
+def _replace_updated_inputs(bound: Bound) -> Workload:
+    """Return the workload of a pass, with the present contents of inputs updated in place."""
+    updated = {name: bound.inputs[name].array.copy() for name in bound.inouts}
+    return replace(bound.workload, inputs={**bound.workload.inputs, **updated})
+
+
 def _await_idle_threads() -> None:
     """Wait until no thread of this process takes processor time."""
     for _ in range(round(SPINNING_S / STEP_S)):
@@ -648,7 +683,13 @@ class Timed:
         cold = mode is TimingMode.COLD
         sets = len(rotation.rounds[0]) if cold else len(rotation.rounds)
         keeps = sets if cold else 0
-        reference, missing = create_reference(device.kind, work, copies=sets, keeps=keeps)
+        reference, missing = create_reference(
+            device.kind,
+            work,
+            copies=sets,
+            keeps=keeps,
+            in_place=bool(compiled.kernel.inouts),
+        )
         if reference is not None:
             reference.load(*rotation.workloads)
         return cls(device, rotation, reference, (*missing, *rotation.doubts))

@@ -94,7 +94,8 @@ class Task:
     NumPy arrays in float64, `scale` in float32. Each returns one array, or a tuple with one array
     for each output. Rounding errors are relative to `scale`; of a sum this is the sum of absolute
     terms. `largest` returns the number of elements of the largest intermediate array at a size,
-    where it is known. `judges` replace the oracle at the sizes they name.
+    where it is known. `judges` replace the oracle at the sizes they name. `inout` maps inputs that
+    a kernel may update in place to the outputs that they become.
     """
 
     name: str
@@ -120,6 +121,8 @@ class Task:
     torch: Callable[..., Any] | None = field(default=None)
     largest: Callable[[Mapping[str, int]], int] | None = field(default=None)
     judges: Mapping[str, Judge] = field(default_factory=dict)
+    inout: Mapping[str, str] = field(default_factory=dict)
+    inout_bytes_expression: Expression | None = field(default=None)
 
     def headline_on(self, device: TimedDevice) -> str:
         """Return the size that is timed on `device`, where none is asked for.
@@ -206,14 +209,16 @@ class Task:
         """Return operations and bytes of one pass at `size`, in the first element type."""
         return self.flops(size), self.bytes(size, self.dtypes[0])
 
-    def bytes(self, size: str, dtype_name: str) -> int:
+    def bytes(self, size: str, dtype_name: str, *, in_place: bool = False) -> int:
         """Return the bytes of memory traffic: every input and output once, unless declared.
 
         A declared `bytes` expression also knows `itemsize`, the bytes of one element of the run.
+        `in_place` asks for the traffic of a kernel that updates the `inout` arrays in place.
         """
         run, values = dtype(dtype_name), self.values(size)
-        if self.bytes_expression is not None:
-            return self.bytes_expression.evaluate({**values, "itemsize": run.nbytes})
+        declared = self.inout_bytes_expression if in_place else self.bytes_expression
+        if declared is not None:
+            return declared.evaluate({**values, "itemsize": run.nbytes})
         total = 0
         for each in (*self.inputs.values(), *self.outputs.values()):
             elements = 1
@@ -243,6 +248,8 @@ def task(
     against: Sequence[str] = ("eager", "compiled"),
     apart: ExternalReference | None = None,
     torch: Callable[..., Any] | None = None,
+    inout: Mapping[str, str] | None = None,
+    inout_bytes: str | None = None,
 ) -> Callable[[Callable[..., Any]], Task]:
     """Declare the task whose MLX reference is the decorated function.
 
@@ -261,6 +268,11 @@ def task(
 
     `torch` computes the reference with PyTorch, for comparisons on request. Its arguments are the
     module `torch`, then inputs (as tensors) and constants in their order.
+
+    `inout` maps an input to the output that it becomes, such as `dict(cache="y")`. A kernel with
+    the header line `// inout: cache` then updates the input in place. Both have one shape and type,
+    and the update must be idempotent: a further one must leave the result as it is. `inout_bytes`
+    is the memory traffic of such a kernel, as `bytes` is that of others.
 
     Raise DeclarationError if the parts do not fit together.
     """
@@ -293,6 +305,8 @@ def task(
             against=tuple(against),
             apart=apart,
             torch=torch,
+            inout=inout or {},
+            inout_bytes_expression=parse(inout_bytes) if inout_bytes is not None else None,
         )
         _check(declared)
         return declared
@@ -306,7 +320,12 @@ def _first_line(reference: Callable[..., Any]) -> str:
 
 
 def _check(declared: Task) -> None:
-    fault = _names_fault(declared) or _sizes_fault(declared) or _against_fault(declared)
+    fault = (
+        _names_fault(declared)
+        or _sizes_fault(declared)
+        or _against_fault(declared)
+        or _inout_fault(declared)
+    )
     if fault:
         raise DeclarationError(f"[{declared.name}] {fault}")
     for each in declared.dtypes:
@@ -343,6 +362,27 @@ def _against_fault(declared: Task) -> str:
     for each in declared.against:
         if each not in forms:
             return f"against: no form {each!r}; {suggestion(each, forms)}"
+    return ""
+
+
+def _inout_fault(declared: Task) -> str:
+    for name, output in declared.inout.items():
+        if name not in declared.inputs:
+            return f"inout: no input {name!r}; {suggestion(name, declared.inputs)}"
+        if output not in declared.outputs:
+            return f"inout: no output {output!r}; {suggestion(output, declared.outputs)}"
+        before, after = declared.inputs[name], declared.outputs[output]
+        for size in declared.sizes:
+            expected, got = (each.shape_at(declared.values(size)) for each in (before, after))
+            if (before.dtype, expected) != (after.dtype, got):
+                return (
+                    f"inout: expected the shape and type of {name} for {output}, got {expected} "
+                    f"and {got} at size {size}"
+                )
+    if len({*declared.inout.values()}) < len(declared.inout):
+        return "inout: expected a different output for each input"
+    if bool(declared.inout) != (declared.inout_bytes_expression is not None):
+        return "inout_bytes: expected the traffic of an update in place with `inout=` only"
     return ""
 
 

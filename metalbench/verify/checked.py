@@ -239,10 +239,11 @@ def can_remember(kernel: Kernel) -> bool:
     """Return whether a kernel has memory to keep inputs in, or can read unwritten memory unseen.
 
     A kernel that keeps no inputs cannot recognise them; and a checked build reports every plain
-    read of an output that nothing has written yet. Macros may put the name of an atomic function
-    together.
+    read of an output that nothing has written yet. An array that is updated in place may be read.
+    Macros may put the name of an atomic function together.
     """
-    return bool(kernel.scratches) or "atomic" in kernel.text or "##" in kernel.text
+    remembers = bool(kernel.scratches) or bool(kernel.inouts)
+    return remembers or "atomic" in kernel.text or "##" in kernel.text
 
 
 def _key(builds: Builds, sizes: Sequence[str]) -> str:

@@ -98,7 +98,7 @@ class Examiner:
                 message = f"{name}: the kernel wrote outside of {shape}, {where}"
                 findings.append(self.make_finding(Kind.GUARD_ZONE, message, name))
         for name, each in bound.inputs.items():
-            if not each.holds(self.workload.inputs[name]):
+            if name not in bound.inouts and not each.holds(self.workload.inputs[name]):
                 message = f"{name}: the kernel changed its input; declare it `device const`"
                 findings.append(self.make_finding(Kind.INPUT_CHANGED, message, name))
         return findings
@@ -191,14 +191,14 @@ class Examiner:
     def _find_unwritten_after_another_run(self, name: str) -> Any:
         """Run with another poison; return where it remains. NaN, the first one, may be a result."""
         self.run(1)
-        return self.bound.outputs[name].unwritten()
+        return self.bound.unwritten(name)
 
     def _describe_mismatch(
         self, work: Workload, compared: Comparison, tolerance: OutputTolerance
     ) -> Finding:
         name = compared.output
         expected, scale = work.expected[name], self._scale(work, name)
-        got, unwritten = self.bound.read(name).copy(), self.bound.outputs[name].unwritten()
+        got, unwritten = self.bound.read(name).copy(), self.bound.unwritten(name)
         bad = error_rule.find_wrong(got, expected, tolerance=tolerance, scale=scale)
         if bad.any() and unwritten[bad].any():
             unwritten = unwritten & self._find_unwritten_after_another_run(name)
@@ -249,7 +249,7 @@ def compare_repeated_runs(examiner: Examiner) -> list[Finding]:
             if here.bound.outputs[name].holds(before):
                 continue
             count, index, (old, new) = _find_difference(before, here.bound.read(name))
-            wrote_nothing = here.bound.outputs[name].unwritten()[index]
+            wrote_nothing = here.bound.unwritten(name)[index]
             message = (
                 f"{name}: run {again} on the same inputs differs from run 1 in {count} elements, "
                 f"first at {index}: {old} then {'nothing' if wrote_nothing else new}; is a barrier "
@@ -301,13 +301,18 @@ def compare_with_fresh_memory(examiner: Examiner) -> list[Finding]:
 def compare_over_poisoned_results(examiner: Examiner) -> list[Finding]:
     """Run over the results of the same inputs, partly poisoned; compare outputs.
 
-    A kernel that recognises its inputs and reuses earlier results reuses the poison.
+    A kernel that recognises its inputs and reuses earlier results reuses the poison. An array that
+    is updated in place gets a part of its first contents instead, and the further update of the
+    rest must leave it as it is.
     """
     examiner.run()
     first = _copy_outputs(examiner)
-    for name, each in examiner.bound.outputs.items():
+    for name, each in examiner.bound.own_outputs.items():
         count = first[name].size
         each.poison_places(sample_places(count) if count >= FEW else np.ones(count, bool))
+    for name in examiner.bound.inouts:
+        before = examiner.workload.inputs[name]
+        examiner.bound.inputs[name].fill_places(sample_places(before.size), before)
     for each in examiner.bound.scratches.values():
         each.poison_places(sample_places(math.prod(each.shape)))
     examiner.rerun()
@@ -315,6 +320,13 @@ def compare_over_poisoned_results(examiner: Examiner) -> list[Finding]:
         if examiner.bound.outputs[name].holds(before):
             continue
         count, index, (old, new) = _find_difference(before, examiner.bound.read(name))
+        if name in examiner.bound.inouts.values():
+            message = (
+                f"{name}: an update in place of an array that has been updated differs in {count} "
+                f"elements, first at {index}: {new} instead of {old}; the kernel must write every "
+                "element in every run, and a further update must change nothing"
+            )
+            return [examiner.make_finding(Kind.STALE_RESULT, message, name)]
         message = (
             f"{name}: a run over its own results, some of them poisoned, differs from one in fresh "
             f"memory in {count} elements, first at {index}: {new} instead of {old}; the kernel "

@@ -53,7 +53,7 @@ def test_compare_runs_both_versions_alternately(history: Path, tmp_path: Path) -
     result = command("compare", "twice@HEAD~1", *arguments)
     assert result.exit_code == 0, result.output
     assert "twice@HEAD~1" in result.stdout
-    assert "in pairs of random order, in the same buffers" in result.stdout
+    assert "in pairs of random order, on the same inputs" in result.stdout
     (compared,) = json.loads(written.read_text())["compared"]
     assert (compared["same_source"], compared["by"]) == (False, "pairs")
     assert compared["before_ns"]["value"] > 0

@@ -32,6 +32,8 @@ def appended(cache, fresh, position):
     dtypes=("float32", "float16", "bfloat16"),
     flops="0",
     bytes="itemsize * heads * dims * (2 * length + 2 * tokens) + 4 * tokens",
+    inout=dict(cache="y"),
+    inout_bytes="tokens * (2 * itemsize * heads * dims + 4)",
     baseline="cache[:, position] = fresh",
     draw=lambda random: dict(
         heads=int(random.integers(1, 9)),

@@ -43,6 +43,8 @@ def placed(cache, cache_scales, fresh, position):
     dtypes=("float32", "float16", "bfloat16"),
     flops="4 * tokens * heads * dims",
     bytes="2 * heads * length * dims + tokens * heads * dims * itemsize + 4 * tokens",
+    inout=dict(cache="y"),
+    inout_bytes="tokens * (heads * dims * (itemsize + 1) + 4)",
     baseline="mx.to_fp8, cache[:, position] = rows",
 )
 def kv_append_fp8(cache, cache_scales, fresh, position):

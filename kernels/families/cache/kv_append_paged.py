@@ -34,6 +34,8 @@ def appended(y, fresh, slot, page):
     dtypes=("float32", "float16", "bfloat16"),
     flops="0",
     bytes="itemsize * heads * dims * (2 * pages * page + tokens) + 4 * tokens",
+    inout=dict(cache="y"),
+    inout_bytes="tokens * (2 * itemsize * heads * dims + 4)",
     baseline="cache[slot // page, :, slot % page] = fresh",
     draw=lambda random: dict(
         pages=int(random.integers(4, 65)),

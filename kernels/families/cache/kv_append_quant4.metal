@@ -1,8 +1,8 @@
-// New rows into a cache of 4 or 8 bits: rows become codes with a scale and a bias for each group of
-// 64, as MLX chooses them, and go where their positions say. Sixteen lanes share a group: each has
-// four elements, whose least and greatest join through shuffles, and makes one word of codes, or
-// half a word that joins its neighbour's. What the cache has goes over first, a group a thread.
-// dispatch: copy  threads_in_grid=(heads * length * dims / 64)  threads=(TG)
+// New rows into a cache of 4 or 8 bits, in place: rows become codes with a scale and a bias for each
+// group of 64, as MLX chooses them, and go where their positions say. Sixteen lanes share a group:
+// each has four elements, whose least and greatest join through shuffles, and makes one word of
+// codes, or half a word that joins its neighbour's. Other rows are not touched.
+// inout: cache, cache_scales, cache_biases
 // dispatch: place  threads_in_grid=(ceil_div(tokens * heads * dims, 128) * 32)  threads=(TG)
 // instance: q4 BITS = 4
 // instance: q8 BITS = 8
@@ -14,20 +14,9 @@ using namespace metal;
 using namespace metalbench;
 
 constant constexpr uint kGroup = 64;
-constant constexpr uint kVectors = kGroup * BITS / 128;  // of four words, in a group
 
-[[kernel]] void copy(device const uint* cache, device const DTYPE* cache_scales,
-                     device const DTYPE* cache_biases, device uint* y, device DTYPE* y_scales,
-                     device DTYPE* y_biases, uint group [[thread_position_in_grid]]) {
-  for (uint i = 0; i < kVectors; ++i) {
-    ((device uint4*)y)[group * kVectors + i] = ((device const uint4*)cache)[group * kVectors + i];
-  }
-  y_scales[group] = cache_scales[group];
-  y_biases[group] = cache_biases[group];
-}
-
-[[kernel]] void place(device const DTYPE* fresh, device const uint* position, device uint* y,
-                      device DTYPE* y_scales, device DTYPE* y_biases, constant uint& heads,
+[[kernel]] void place(device uint* cache, device DTYPE* cache_scales, device DTYPE* cache_biases,
+                      device const DTYPE* fresh, device const uint* position, constant uint& heads,
                       constant uint& length, constant uint& tokens, constant uint& dims,
                       uint thread_index [[thread_position_in_grid]]) {
   // Lanes past the end repeat the last quad, as others' shuffles want a whole SIMD-group.
@@ -44,12 +33,12 @@ constant constexpr uint kVectors = kGroup * BITS / 128;  // of four words, in a 
   const ulong to = ulong(row % heads) * length + position[row / heads];
   const ulong at = to * (dims / 4) + column;  // in quads of the cache
   if (BITS == 8) {
-    y[at] = bits;
+    cache[at] = bits;
   } else if (column % 2 == 0) {
-    y[at / 2] = bits | other << 16;
+    cache[at / 2] = bits | other << 16;
   }
   if (column % (kGroup / 4) == 0) {
-    y_scales[at / (kGroup / 4)] = DTYPE(by.scale);
-    y_biases[at / (kGroup / 4)] = DTYPE(by.bias);
+    cache_scales[at / (kGroup / 4)] = DTYPE(by.scale);
+    cache_biases[at / (kGroup / 4)] = DTYPE(by.bias);
   }
 }

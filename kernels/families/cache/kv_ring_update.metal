@@ -1,7 +1,8 @@
 // New rows into a cache of which all but the first rows are a ring, as models that attend to a
-// window keep it. Which token a row gets, if any, follows from its distance to where the ring goes
-// on: every row is written once, from where it comes, in one dispatch.
-// dispatch: update  threads_in_grid=(ceil_div(dims, 4), length, heads)  threads=(32, ROWS, 1)
+// window keep it. In place: row t goes to the place t behind where the ring goes on, in quads of
+// columns. Other rows are not touched.
+// inout: cache
+// dispatch: update  threads_in_grid=(ceil_div(dims, 4), tokens, heads)  threads=(32, ROWS, 1)
 // tune: ROWS = 8, 4, 16
 // dtypes: float32, float16, bfloat16
 #include "metalbench/quads.h"
@@ -9,17 +10,11 @@ using namespace metal;
 using namespace metalbench;
 
 [[kernel, max_total_threads_per_threadgroup(32 * ROWS)]] void update(
-    device const DTYPE* cache, device const DTYPE* fresh, device const uint* start, device DTYPE* y,
-    constant uint& heads, constant uint& length, constant uint& tokens, constant uint& dims,
-    constant uint& kept, uint3 at [[thread_position_in_grid]]) {
-  const uint ring = length - kept;
-  const ulong row = ulong(at.z) * length + at.y;
-  device const DTYPE* from = cache + row * dims;
-  if (at.y >= kept) {
-    const uint token = (at.y - kept + ring - *start) % ring;
-    if (token < tokens) {
-      from = fresh + (ulong(token) * heads + at.z) * dims;
-    }
-  }
-  store_quad(y + row * dims, 4 * at.x, dims, load_quad(from, 4 * at.x, dims));
+    device DTYPE* cache, device const DTYPE* fresh, device const uint* start,
+    constant uint& heads, constant uint& length, constant uint& dims, constant uint& kept,
+    uint3 at [[thread_position_in_grid]]) {
+  const uint row = kept + (*start + at.y) % (length - kept);
+  device const DTYPE* from = fresh + (ulong(at.y) * heads + at.z) * dims;
+  device DTYPE* to = cache + (ulong(at.z) * length + row) * dims;
+  store_quad(to, 4 * at.x, dims, load_quad(from, 4 * at.x, dims));
 }

@@ -35,6 +35,8 @@ def placed(module, y, fresh, start, kept):
     dtypes=("float32", "float16", "bfloat16"),
     flops="0",
     bytes="itemsize * heads * dims * (2 * length + tokens) + 4",
+    inout=dict(cache="y"),
+    inout_bytes="2 * itemsize * heads * dims * tokens + 4",
     baseline="cache[:, position] = fresh",
     draw=lambda random: dict(
         heads=int(random.integers(1, 9)),

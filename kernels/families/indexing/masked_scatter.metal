@@ -1,6 +1,8 @@
-// Marked elements of an array become those of another, in order: the k-th that is marked the k-th
-// of values. How many marks come before a block is counted first, a number for each block; then
-// each threadgroup adds those before its own and finds the places within it by prefix sums.
+// Marked elements of an array become those of another, in order and in place: the k-th that is marked
+// the k-th of values. Others are not touched. How many marks come before a block is counted first, a
+// number for each block; then each threadgroup adds those before its own and finds the places within
+// it by prefix sums.
+// inout: x
 // dispatch: marks_of_blocks  threadgroups=(ceil_div(n, 4 * TG))  threads=(TG)
 // dispatch: put_values  threadgroups=(ceil_div(n, 4 * TG))  threads=(TG)
 // scratch: marks uint32 (ceil_div(n, 4 * TG))
@@ -27,8 +29,8 @@ static uint marked(bool4 mask) { return uint(mask.x) + uint(mask.y) + uint(mask.
 }
 
 [[kernel, max_total_threads_per_threadgroup(TG)]] void put_values(
-    device const DTYPE* x, device const bool* mask, device const DTYPE* values,
-    device const uint* marks, device DTYPE* y, constant uint& n,
+    device DTYPE* x, device const bool* mask, device const DTYPE* values,
+    device const uint* marks, constant uint& n,
     uint group [[threadgroup_position_in_grid]], uint thread_index [[thread_index_in_threadgroup]],
     uint lane [[thread_index_in_simdgroup]], uint simdgroup [[simdgroup_index_in_threadgroup]]) {
   const Place place = {thread_index, lane, simdgroup};
@@ -52,7 +54,8 @@ static uint marked(bool4 mask) { return uint(mask.x) + uint(mask.y) + uint(mask.
     at += counts[i];
   }
   for (uint i = 0; i < min(4u, n - min(first, n)); ++i) {
-    y[first + i] = mine[i] ? values[at] : x[first + i];
-    at += mine[i] ? 1 : 0;
+    if (mine[i]) {
+      x[first + i] = values[at++];
+    }
   }
 }

@@ -21,6 +21,8 @@ from metalbench.task.families import FLOATING
     oracle=lambda x, mask, values: np.where(mask, values[np.cumsum(mask) - mask], x),
     dtypes=FLOATING,
     flops="n",
+    inout=dict(x="y"),
+    inout_bytes="n * (1 + itemsize)",
     baseline="mx.where(mask, values[mx.cumsum(mask)], x)",
 )
 def masked_scatter(x, mask, values):

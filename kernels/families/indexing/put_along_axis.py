@@ -46,6 +46,8 @@ def written(x, index, values):
     dtypes=("float32", "float16", "bfloat16"),
     flops="0",
     bytes="rows * (2 * cols * itemsize + chosen * (4 + 2 * itemsize))",
+    inout=dict(x="y"),
+    inout_bytes="rows * chosen * (4 + 2 * itemsize)",
     baseline="mx.put_along_axis",
 )
 def put_along_axis(x, index, values):
