@@ -4,10 +4,10 @@
 // x itself, with rows that overlap. It is never stored; metalbench/convolution.h finds each quad in
 // the input. Small tiles, because a sequence makes few of them.
 // dispatch: conv1d  threadgroups=(ceil_div(filters, BN), ceil_div(batch * (length - 2), BM))  threads=(128)
-// tune: BM = 32, 64
+// tune: BM = 64, 32
 // tune: BN = 64, 32
 // tune: BK = 16, 8, 32
-// defaults: cuda BM = 64, BN = 64
+// defaults: cpu BM = 32
 // defaults: cuda float16 bfloat16 BK = 32
 // dtypes: float32, float16, bfloat16
 // math: fast

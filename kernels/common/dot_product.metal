@@ -4,8 +4,10 @@
 // dispatch: sum_products  threadgroups=(ceil_div(n, 4 * TG * QUADS))  threads=(TG)
 // dispatch: finish  threadgroups=(1)  threads=(128)
 // scratch: partial float32 (ceil_div(n, 4 * TG * QUADS))
-// tune: TG = 32, 64, 128, 256
+// tune: TG = 256, 32, 64, 128
 // tune: QUADS = 16, 4, 8
+// defaults: cpu TG = 32
+// defaults: cuda TG = 32
 // limits: n <= 4294967292
 #include "metalbench/array_sum.h"
 using namespace metal;

@@ -3,10 +3,11 @@
 // through which the sums leave the registers (metalbench/epilogues.h), so they cost nothing but
 // their arithmetic.
 // dispatch: matmul_sub_mul_relu  threadgroups=(ceil_div(n, BN), ceil_div(m, BM))  threads=(128)
-// tune: BM = 32, 64
-// tune: BN = 32, 64
+// tune: BM = 64, 32
+// tune: BN = 64, 32
 // tune: BK = 16, 8, 32
-// defaults: cuda BM = 64, BN = 64, BK = 32
+// defaults: cpu BM = 32, BN = 32
+// defaults: cuda BK = 32
 // dtypes: float32, float16, bfloat16
 #include "metalbench/activations.h"
 #include "metalbench/epilogues.h"

@@ -3,9 +3,11 @@
 // the threadgroups each. Tokens are few and the product is flat, so tiles are small by default:
 // that gives a GPU more of them.
 // dispatch: fused_qkv_projection  threadgroups=(ceil_div(columns, BN), ceil_div(tokens, BM))  threads=(128)
-// tune: BM = 32, 64, 128
-// tune: BN = 32, 64, 128
+// tune: BM = 64, 32, 128
+// tune: BN = 64, 32, 128
 // tune: BK = 16, 8, 32
+// defaults: cpu BM = 32, BN = 32
+// defaults: cuda BM = 32, BN = 32
 // defaults: cuda float32 BM = 64, BN = 128
 // defaults: cuda float16 bfloat16 BM = 128, BN = 128, BK = 32
 // dtypes: float32, float16, bfloat16

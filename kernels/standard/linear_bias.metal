@@ -3,10 +3,11 @@
 // from the cache. Tiles are small by default, because a layer of a few hundred columns makes too
 // few large ones to fill a GPU.
 // dispatch: linear_bias  threadgroups=(ceil_div(outputs, BN), ceil_div(rows, BM))  threads=(128)
-// tune: BM = 32, 64
-// tune: BN = 32, 64
+// tune: BM = 64, 32
+// tune: BN = 64, 32
 // tune: BK = 16, 8, 32
-// defaults: cuda BM = 64, BN = 64, BK = 32
+// defaults: cpu BM = 32, BN = 32
+// defaults: cuda BK = 32
 // dtypes: float32, float16, bfloat16
 // math: fast
 #include "metalbench/epilogues.h"

@@ -5,10 +5,10 @@
 // dispatch: multiply  threadgroups=(ceil_div(n, BN), ceil_div(m, BM))  threads=(128)
 // dispatch: normalize  threadgroups=(m)  threads=(ROW_THREADS)
 // scratch: activated float32 (m, n)
-// tune: BM = 32, 64
-// tune: BN = 32, 64
+// tune: BM = 64, 32
+// tune: BN = 64, 32
 // tune: ROW_THREADS = 64, 32, 128
-// defaults: cuda BM = 64, BN = 64
+// defaults: cpu BM = 32, BN = 32
 // dtypes: float32, float16, bfloat16
 #include "metalbench/activations.h"
 #include "metalbench/epilogues.h"

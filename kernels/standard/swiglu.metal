@@ -3,10 +3,10 @@
 // each tile of x serves both, and the two sums of an element end in neighbouring quads of one SIMD-
 // group, which joins them. Neither product is ever in memory.
 // dispatch: swiglu  threadgroups=(ceil_div(8 * ceil_div(hidden, 4), BN), ceil_div(rows, BM))  threads=(128)
-// tune: BM = 32, 64, 128
-// tune: BN = 32, 64, 128
+// tune: BM = 64, 32, 128
+// tune: BN = 64, 32, 128
 // tune: BK = 16, 8, 32
-// defaults: cuda BM = 64, BN = 64
+// defaults: cpu BM = 32, BN = 32
 // defaults: cuda float16 bfloat16 BM = 128, BN = 128, BK = 32
 // dtypes: float32, float16, bfloat16
 #include "metalbench/activations.h"

@@ -2,9 +2,11 @@
 // they leave the registers. A frame has some two hundred bins and a hundred bands, so that tiles
 // are small, and there are as many of them as frames allow.
 // dispatch: mel_filterbank  threadgroups=(ceil_div(bands, BN), ceil_div(frames, BM))  threads=(128)
-// tune: BM = 32, 64
-// tune: BN = 32, 64
+// tune: BM = 64, 32
+// tune: BN = 64, 32
 // tune: BK = 16, 8
+// defaults: cpu BM = 32, BN = 32
+// defaults: cuda BM = 32, BN = 32
 // dtypes: float32, float16, bfloat16
 #include "metalbench/epilogues.h"
 #include "metalbench/tiles.h"

@@ -2,10 +2,10 @@
 // (metalbench/window_products.h) of rows that begin at each position and leave two of three out, as
 // in vocoders, which hear far back by few taps.
 // dispatch: conv1d_dilated  threadgroups=(ceil_div(filters, BN), ceil_div(batch * length, BM), 1)  threads=(128)
-// tune: BM = 32, 64
+// tune: BM = 64, 32
 // tune: BN = 64, 32, 128
 // tune: BK = 16, 8
-// defaults: cuda BM = 64
+// defaults: cpu BM = 32
 // defaults: cuda float32 BN = 128
 // dtypes: float32, float16, bfloat16
 // math: fast

@@ -2,10 +2,10 @@
 // product whose rows are every second position of the sequence and the two around it
 // (metalbench/window_products.h), as an encoder of speech halves its frames.
 // dispatch: conv1d_strided  threadgroups=(ceil_div(filters, BN), ceil_div(batch * ((length - 1) / 2 + 1), BM), 1)  threads=(128)
-// tune: BM = 32, 64
+// tune: BM = 64, 32
 // tune: BN = 64, 32, 128
 // tune: BK = 16, 8
-// defaults: cuda BM = 64
+// defaults: cpu BM = 32
 // defaults: cuda float32 BN = 128
 // dtypes: float32, float16, bfloat16
 // math: fast

@@ -2,9 +2,11 @@
 // same remainder by eight meet the same two taps: the depth of the grid is these eight phases, each
 // a separate product without a zero in it (metalbench/window_products.h).
 // dispatch: conv1d_transpose  threadgroups=(ceil_div(filters, BN), ceil_div(batch * (length + 1), BM), 8)  threads=(128)
-// tune: BM = 32, 64
+// tune: BM = 64, 32
 // tune: BN = 64, 32
 // tune: BK = 16, 8
+// defaults: cpu BM = 32
+// defaults: cuda BM = 32
 // dtypes: float32, float16, bfloat16
 // math: fast
 #include "metalbench/window_products.h"

@@ -5,9 +5,11 @@
 // dispatch: begin  threads_in_grid=(rows)  threads=(64)
 // dispatch: moe_swiglu  threadgroups=(ceil_div(2 * 4 * ceil_div(features, 4), BN), ceil_div(rows, BM) + experts)  threads=(128)
 // scratch: offsets uint32 (experts + 1)
-// tune: BM = 32, 64, 128
+// tune: BM = 64, 32, 128
 // tune: BN = 64, 32, 128
 // tune: BK = 16, 8, 32
+// defaults: cpu BM = 32
+// defaults: cuda BM = 32
 // defaults: cuda float32 BM = 64, BN = 128
 // defaults: cuda float16 bfloat16 BM = 128, BN = 128, BK = 32
 // dtypes: float32, float16, bfloat16

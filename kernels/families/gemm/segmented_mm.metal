@@ -3,9 +3,11 @@
 // it is long; quads of A's rows end where the segment does. An empty segment has no step, and its
 // zeros are stored like any sums.
 // dispatch: segmented_mm  threadgroups=(ceil_div(n, BN), ceil_div(m, BM), count)  threads=(128)
-// tune: BM = 32, 64
-// tune: BN = 32, 64
+// tune: BM = 64, 32
+// tune: BN = 64, 32
 // tune: BK = 16, 8
+// defaults: cpu BM = 32, BN = 32
+// defaults: cuda BM = 32, BN = 32
 // dtypes: float32, float16, bfloat16
 // math: fast
 #include "metalbench/epilogues.h"

@@ -5,9 +5,10 @@
 // dispatch: of_weights  threadgroups=(ceil_div(ceil_div(cols, 4), QUADS))  threads=(QUADS, DOWN)
 // scratch: moments float32 (rows, 2)
 // tune: TG = 64, 32, 128, 256
-// tune: QUADS = 16, 8, 32
-// tune: DOWN = 8, 4, 16, 64
-// defaults: cuda TG = 256, QUADS = 8, DOWN = 64
+// tune: QUADS = 8, 16, 32
+// tune: DOWN = 64, 8, 4, 16
+// defaults: cpu QUADS = 16, DOWN = 8
+// defaults: cuda TG = 256
 // dtypes: float32, float16, bfloat16
 #include "metalbench/norm_gradients.h"
 using namespace metal;

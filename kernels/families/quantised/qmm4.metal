@@ -6,10 +6,11 @@
 // instance: q3_g64 BITS = 3, GROUP = 64
 // instance: q6_g64 BITS = 6, GROUP = 64
 // instance: q8_g64 BITS = 8, GROUP = 64
-// tune: BM = 32, 64
-// tune: BN = 32, 64
+// tune: BM = 64, 32
+// tune: BN = 64, 32
 // tune: BK = 16, 32
-// defaults: cuda BM = 64, BN = 64, BK = 32
+// defaults: cpu BM = 32, BN = 32
+// defaults: cuda BK = 32
 // dtypes: float32, float16, bfloat16
 // math: fast
 // limits: cols % GROUP == 0

@@ -1,10 +1,11 @@
 // x W^T with weights in mxfp8: a tile of the weights becomes elements of threadgroup memory, where
 // the matrix units find both operands; each code is unpacked once for BM rows of x.
 // dispatch: qmm  threadgroups=(ceil_div(rows, BN), ceil_div(batch, BM))  threads=(128)
-// tune: BM = 32, 64
-// tune: BN = 32, 64
+// tune: BM = 64, 32
+// tune: BN = 64, 32
 // tune: BK = 16, 32
-// defaults: cuda BM = 64, BN = 64, BK = 32
+// defaults: cpu BM = 32, BN = 32
+// defaults: cuda BK = 32
 // dtypes: float32, float16, bfloat16
 // math: fast
 #include "metalbench/epilogues.h"

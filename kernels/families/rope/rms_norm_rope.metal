@@ -3,8 +3,10 @@
 // the other, and computes sines and cosines once for all of them. Columns i and i + dims/2 of a
 // head lie in the same lane, so that the sum of squares is all that lanes tell each other.
 // dispatch: rms_norm_rope  threadgroups=(ceil_div(heads, HEADS * TG / 32), tokens)  threads=(TG)
-// tune: TG = 32, 64, 128
-// tune: HEADS = 16, 1, 4, 8
+// tune: TG = 128, 32, 64
+// tune: HEADS = 4, 16, 1, 8
+// defaults: cpu TG = 32, HEADS = 16
+// defaults: cuda TG = 32, HEADS = 16
 // dtypes: float32, float16, bfloat16
 #include "metalbench/rope_halves.h"
 using namespace metal;

@@ -2,9 +2,11 @@
 // a patch, found where it lies in the image (metalbench/window_products.h); the bias is added where
 // the sums leave the registers.
 // dispatch: patch_embed  threadgroups=(ceil_div(features, BN), ceil_div(batch * (height / 8) * (width / 8), BM))  threads=(128)
-// tune: BM = 32, 64
+// tune: BM = 64, 32
 // tune: BN = 64, 32
 // tune: BK = 16, 8
+// defaults: cpu BM = 32
+// defaults: cuda BM = 32
 // dtypes: float32, float16, bfloat16
 // math: fast
 // limits: side == 8, height % 8 == 0, width % 8 == 0
