@@ -2,21 +2,21 @@
 // Each thread keeps KEEP quads of its row in registers (the rest of a longer row is read again
 // from the cache). One reduction: a SIMD-group sum, a barrier, and every thread adds the few
 // partial sums itself, in the same order, which is cheaper than a second round.
-// dispatch: rms_norm  threadgroups=(rows)  threads=(TG)
-// tune: TG = 32, 64, 128, 256
-// tune: KEEP = 8, 1, 4, 16
-// defaults: cuda TG = 128, KEEP = 4
+// dispatch: rms_norm  threadgroups=(rows)  threads=(min(TG, max(LEAST, 32 * ceil_div(cols, 128))))
+// tune: TG = 1024, 32, 64, 128, 256
+// tune: KEEP = 2, 8, 1, 4, 16
+// tune: LEAST = 32, 1024
+// defaults: cpu TG = 32, KEEP = 8
+// defaults: cuda TG = 128, KEEP = 4, LEAST = 1024
 // dtypes: float32, float16, bfloat16
 #include "metalbench/norm.h"
 using namespace metal;
 using namespace metalbench;
 
-[[kernel]] void rms_norm(device const DTYPE* x, device DTYPE* y, constant uint& cols,
-                         constant float& eps, uint row [[threadgroup_position_in_grid]],
-                         uint thread_index [[thread_index_in_threadgroup]],
-                         uint lane [[thread_index_in_simdgroup]],
-                         uint simdgroup [[simdgroup_index_in_threadgroup]]) {
-  const Place place = {thread_index, lane, simdgroup};
+[[kernel, max_total_threads_per_threadgroup(TG)]] void rms_norm(
+    device const DTYPE* x, device DTYPE* y, constant uint& cols, constant float& eps,
+    uint row [[threadgroup_position_in_grid]], ROW_PLACE_ARGUMENTS) {
+  const auto place = ROW_PLACE(LEAST, TG);
   threadgroup float partial[TG / 32];
   device DTYPE* to = y + ulong(row) * cols;
   if (cols % 4 == 0) {

@@ -1,28 +1,29 @@
 // Triplet margin loss per row: max(|a - p| - |a - n| + margin, 0) of an anchor, a positive and a
 // negative example. One threadgroup per row reads all three once; both squared distances are
 // reduced together, as a float2, with one SIMD-group function and one barrier.
-// dispatch: triplet_margin_loss  threadgroups=(rows)  threads=(TG)
-// tune: TG = 32, 64, 128, 256
+// dispatch: triplet_margin_loss  threadgroups=(rows)  threads=(min(TG, max(LEAST, 32 * ceil_div(cols, 128))))
+// tune: TG = 1024, 32, 64, 128, 256
+// tune: LEAST = 32, 1024
+// defaults: cpu TG = 32
+// defaults: cuda TG = 32
 #include "metalbench/reduce.h"
 #include "metalbench/rows.h"
 using namespace metal;
 using namespace metalbench;
 
-[[kernel]] void triplet_margin_loss(device const DTYPE* anchor, device const DTYPE* positive,
-                                    device const DTYPE* negative, device DTYPE* loss,
-                                    constant uint& cols, constant float& margin,
-                                    uint row [[threadgroup_position_in_grid]],
-                                    uint thread_index [[thread_index_in_threadgroup]],
-                                    uint lane [[thread_index_in_simdgroup]],
-                                    uint simdgroup [[simdgroup_index_in_threadgroup]]) {
-  const Place place = {thread_index, lane, simdgroup};
+[[kernel, max_total_threads_per_threadgroup(TG)]] void triplet_margin_loss(
+    device const DTYPE* anchor, device const DTYPE* positive, device const DTYPE* negative,
+    device DTYPE* loss, constant uint& cols, constant float& margin,
+    uint row [[threadgroup_position_in_grid]], ROW_PLACE_ARGUMENTS) {
+  const auto place = ROW_PLACE(LEAST, TG);
+  const uint threads = threads_of<TG>(place);
   threadgroup float2 partial[TG / 32];
   const Row<DTYPE> anchor_row = row_of(anchor, row, cols);
   const Row<DTYPE> positive_row = row_of(positive, row, cols);
   const Row<DTYPE> negative_row = row_of(negative, row, cols);
   float4 to_positive = 0.0f;
   float4 to_negative = 0.0f;
-  for (uint column = 4 * thread_index; column < cols; column += 4 * TG) {
+  for (uint column = 4 * thread_index; column < cols; column += 4 * threads) {
     const float4 from = anchor_row(column);
     const float4 near = from - positive_row(column);
     const float4 far = from - negative_row(column);

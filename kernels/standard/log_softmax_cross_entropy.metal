@@ -3,20 +3,21 @@
 // sum(t) log(sum(exp(-d))): every term is positive, so nothing cancels, which it would in
 // logsumexp(x) - sum(t x) for rows far from zero. When the peak of a thread rises, so does sum(t
 // d), by as much for every t.
-// dispatch: log_softmax_cross_entropy  threadgroups=(rows)  threads=(TG)
-// tune: TG = 32, 64, 128, 256
+// dispatch: log_softmax_cross_entropy  threadgroups=(rows)  threads=(min(TG, max(LEAST, 32 * ceil_div(cols, 128))))
+// tune: TG = 1024, 32, 64, 128, 256
+// tune: LEAST = 32, 1024
+// defaults: cpu TG = 32
+// defaults: cuda TG = 32
 // dtypes: float32, float16, bfloat16
 #include "metalbench/softmax.h"
 using namespace metal;
 using namespace metalbench;
 
-[[kernel]] void log_softmax_cross_entropy(device const DTYPE* logits, device const DTYPE* target,
-                                          device DTYPE* loss, constant uint& cols,
-                                          uint row [[threadgroup_position_in_grid]],
-                                          uint thread_index [[thread_index_in_threadgroup]],
-                                          uint lane [[thread_index_in_simdgroup]],
-                                          uint simdgroup [[simdgroup_index_in_threadgroup]]) {
-  const Place place = {thread_index, lane, simdgroup};
+[[kernel, max_total_threads_per_threadgroup(TG)]] void log_softmax_cross_entropy(
+    device const DTYPE* logits, device const DTYPE* target, device DTYPE* loss, constant uint& cols,
+    uint row [[threadgroup_position_in_grid]], ROW_PLACE_ARGUMENTS) {
+  const auto place = ROW_PLACE(LEAST, TG);
+  const uint threads = threads_of<TG>(place);
   threadgroup float2 partial[TG / 32];
   threadgroup float2 sums[TG / 32];
   const Row<DTYPE> x = row_of(logits, row, cols, -INFINITY);
@@ -24,7 +25,7 @@ using namespace metalbench;
   ExpSum mine = no_exp_sum();
   float weight = 0.0f;
   float weighted = 0.0f;
-  for (uint column = 4 * thread_index; column < cols; column += 4 * TG) {
+  for (uint column = 4 * thread_index; column < cols; column += 4 * threads) {
     const float4 v = x(column);
     const float4 w = t(column);
     const ExpSum next = with_quad(mine, v);

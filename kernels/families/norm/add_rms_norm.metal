@@ -1,9 +1,12 @@
 // The sum of x and a residual, and its root-mean-square norm with a weight, both written: one
 // threadgroup per row. The sum lives in registers, so that nothing is read twice; the norm is that
 // of the sum before it is rounded.
-// dispatch: add_rms_norm  threadgroups=(rows)  threads=(TG)
-// tune: TG = 32, 64, 128, 256
-// tune: KEEP = 8, 1, 4
+// dispatch: add_rms_norm  threadgroups=(rows)  threads=(min(TG, max(LEAST, 32 * ceil_div(cols, 128))))
+// tune: TG = 1024, 32, 64, 128, 256
+// tune: KEEP = 2, 8, 1, 4
+// tune: LEAST = 32, 1024
+// defaults: cpu TG = 32, KEEP = 8
+// defaults: cuda TG = 32, KEEP = 8
 // dtypes: float32, float16, bfloat16
 #include "metalbench/weighted_norm.h"
 using namespace metal;
@@ -24,14 +27,11 @@ struct Both {
   }
 };
 
-[[kernel]] void add_rms_norm(device const DTYPE* x, device const DTYPE* weight,
-                             device const DTYPE* residual, device DTYPE* y, device DTYPE* sum,
-                             constant uint& cols, constant float& eps,
-                             uint row [[threadgroup_position_in_grid]],
-                             uint thread_index [[thread_index_in_threadgroup]],
-                             uint lane [[thread_index_in_simdgroup]],
-                             uint simdgroup [[simdgroup_index_in_threadgroup]]) {
-  const Place place = {thread_index, lane, simdgroup};
+[[kernel, max_total_threads_per_threadgroup(TG)]] void add_rms_norm(
+    device const DTYPE* x, device const DTYPE* weight, device const DTYPE* residual,
+    device DTYPE* y, device DTYPE* sum, constant uint& cols, constant float& eps,
+    uint row [[threadgroup_position_in_grid]], ROW_PLACE_ARGUMENTS) {
+  const auto place = ROW_PLACE(LEAST, TG);
   threadgroup float partial[TG / 32];
   const ulong from = ulong(row) * cols;
   const Both<DTYPE> finish = {y + from, sum + from, weight, x + from, residual + from, cols};

@@ -1,9 +1,12 @@
 // Row root-mean-square norm with weights that are stored as their distance from one, as Gemma's
 // are: y = x / rms(x) (1 + w). The one is added in float, so that small weights of half width lose
 // nothing by it. One threadgroup per row, the row read once into registers.
-// dispatch: gemma_rms_norm  threadgroups=(rows)  threads=(TG)
-// tune: TG = 32, 64, 128, 256
-// tune: KEEP = 8, 1, 4
+// dispatch: gemma_rms_norm  threadgroups=(rows)  threads=(min(TG, max(LEAST, 32 * ceil_div(cols, 128))))
+// tune: TG = 1024, 32, 64, 128, 256
+// tune: KEEP = 2, 8, 1, 4
+// tune: LEAST = 32, 1024
+// defaults: cpu TG = 32, KEEP = 8
+// defaults: cuda TG = 32, KEEP = 8
 // dtypes: float32, float16, bfloat16
 #include "metalbench/weighted_norm.h"
 using namespace metal;
@@ -19,13 +22,10 @@ struct WeightedFromOne {
   }
 };
 
-[[kernel]] void gemma_rms_norm(device const DTYPE* x, device const DTYPE* w, device DTYPE* y,
-                               constant uint& cols, constant float& eps,
-                               uint row [[threadgroup_position_in_grid]],
-                               uint thread_index [[thread_index_in_threadgroup]],
-                               uint lane [[thread_index_in_simdgroup]],
-                               uint simdgroup [[simdgroup_index_in_threadgroup]]) {
-  const Place place = {thread_index, lane, simdgroup};
+[[kernel, max_total_threads_per_threadgroup(TG)]] void gemma_rms_norm(
+    device const DTYPE* x, device const DTYPE* w, device DTYPE* y, constant uint& cols,
+    constant float& eps, uint row [[threadgroup_position_in_grid]], ROW_PLACE_ARGUMENTS) {
+  const auto place = ROW_PLACE(LEAST, TG);
   threadgroup float partial[TG / 32];
   const WeightedFromOne finish = {y + ulong(row) * cols, w, cols};
   finish_by_rms<TG, KEEP>(row_of(x, row, cols), finish, eps, partial, place);

@@ -1,30 +1,30 @@
 // Gradients of the root-mean-square norm with weights, of its input and of the weights, from that
 // of its output: rows first, one threadgroup each, which leaves every row's factor behind; then
 // strips of columns over all rows, which take the factors and sum in the same order always.
-// dispatch: of_rows  threadgroups=(rows)  threads=(TG)
+// dispatch: of_rows  threadgroups=(rows)  threads=(min(TG, max(LEAST, 32 * ceil_div(cols, 128))))
 // dispatch: of_weights  threadgroups=(ceil_div(ceil_div(cols, 4), QUADS))  threads=(QUADS, DOWN)
 // scratch: moments float32 (rows, 2)
-// tune: TG = 64, 32, 128, 256
+// tune: TG = 1024, 64, 32, 128, 256
 // tune: QUADS = 8, 16, 32
 // tune: DOWN = 64, 8, 4, 16
-// defaults: cpu QUADS = 16, DOWN = 8
-// defaults: cuda TG = 256
+// tune: LEAST = 32, 1024
+// defaults: cpu TG = 64, QUADS = 16, DOWN = 8, LEAST = 1024
+// defaults: cuda TG = 256, LEAST = 1024
 // dtypes: float32, float16, bfloat16
 #include "metalbench/norm_gradients.h"
 using namespace metal;
 using namespace metalbench;
 
-[[kernel]] void of_rows(device const DTYPE* x, device const DTYPE* w, device const DTYPE* g,
-                        device DTYPE* dx, device float* moments, constant uint& cols,
-                        constant float& eps, uint row [[threadgroup_position_in_grid]],
-                        uint thread_index [[thread_index_in_threadgroup]],
-                        uint lane [[thread_index_in_simdgroup]],
-                        uint simdgroup [[simdgroup_index_in_threadgroup]]) {
-  const Place place = {thread_index, lane, simdgroup};
+[[kernel, max_total_threads_per_threadgroup(TG)]] void of_rows(
+    device const DTYPE* x, device const DTYPE* w, device const DTYPE* g, device DTYPE* dx,
+    device float* moments, constant uint& cols, constant float& eps,
+    uint row [[threadgroup_position_in_grid]], ROW_PLACE_ARGUMENTS) {
+  const auto place = ROW_PLACE(LEAST, TG);
+  const uint threads = threads_of<TG>(place);
   threadgroup float squares[TG / 32];
   const Row<DTYPE> from = row_of(x, row, cols);
   float4 sum = 0.0f;
-  for (uint column = 4 * thread_index; column < cols; column += 4 * TG) {
+  for (uint column = 4 * thread_index; column < cols; column += 4 * threads) {
     sum += from(column) * from(column);
   }
   const float all = group_sum<TG / 32>(total(sum), squares, place);

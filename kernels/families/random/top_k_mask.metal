@@ -1,11 +1,12 @@
 // Logits but the count largest of each row become -inf; what equals the smallest of these stays
 // too. The cut is found by counting what is above (metalbench/ranks.h): exact, and a row is not
 // sorted. One threadgroup a row.
-// dispatch: top_k_mask  threadgroups=(rows)  threads=(TG)
-// tune: TG = 128, 32, 64, 256, 512, 1024
+// dispatch: top_k_mask  threadgroups=(rows)  threads=(min(TG, max(LEAST, 32 * ceil_div(cols, 128))))
+// tune: TG = 1024, 128, 32, 64, 256, 512
 // tune: KEEP = 4, 1, 8
+// tune: LEAST = 32, 1024
 // defaults: cpu TG = 32, KEEP = 8
-// defaults: cuda TG = 1024
+// defaults: cuda LEAST = 1024
 // dtypes: float32, float16, bfloat16
 #include "metalbench/cut.h"
 #include "metalbench/ranks.h"
@@ -14,13 +15,12 @@ using namespace metalbench;
 
 [[kernel, max_total_threads_per_threadgroup(TG)]] void top_k_mask(
     device const DTYPE* x, device DTYPE* y, constant uint& cols, constant int& count,
-    uint row [[threadgroup_position_in_grid]], uint thread_index [[thread_index_in_threadgroup]],
-    uint lane [[thread_index_in_simdgroup]], uint simdgroup [[simdgroup_index_in_threadgroup]]) {
-  const Place place = {thread_index, lane, simdgroup};
+    uint row [[threadgroup_position_in_grid]], ROW_PLACE_ARGUMENTS) {
+  const auto place = ROW_PLACE(LEAST, TG);
   device const DTYPE* from = x + ulong(row) * cols;
   device DTYPE* to = y + ulong(row) * cols;
   threadgroup RankMemory<TG> memory;
-  const RowKeys<TG, KEEP, DTYPE> keys(from, cols, thread_index);
+  const auto keys = keys_of_row<TG, KEEP>(from, cols, place);
   const uint key = key_of_rank(keys, min(uint(count), cols), memory, place);
   keep_from<TG>(key, from, to, cols, place);
 }

@@ -1,8 +1,11 @@
 // Nucleus sampling's mask: of each row the fewest largest logits stay whose probabilities together
 // reach p, with what equals the smallest of them; the others become -inf. The cut is found bit by
 // bit by adding what is above it, so that a row of a whole vocabulary is not sorted.
-// dispatch: top_p_mask  threadgroups=(rows)  threads=(TG)
-// tune: TG = 128, 64, 256, 512
+// dispatch: top_p_mask  threadgroups=(rows)  threads=(min(TG, max(LEAST, 32 * ceil_div(cols, 128))))
+// tune: TG = 1024, 128, 64, 256, 512
+// tune: LEAST = 32, 1024
+// defaults: cpu TG = 128, LEAST = 1024
+// defaults: cuda TG = 128, LEAST = 1024
 // dtypes: float32, float16, bfloat16
 #include "metalbench/cut.h"
 #include "metalbench/softmax.h"
@@ -16,9 +19,8 @@ struct Weight {
 
 [[kernel, max_total_threads_per_threadgroup(TG)]] void top_p_mask(
     device const DTYPE* x, device DTYPE* y, constant uint& cols, constant float& p,
-    uint row [[threadgroup_position_in_grid]], uint thread_index [[thread_index_in_threadgroup]],
-    uint lane [[thread_index_in_simdgroup]], uint simdgroup [[simdgroup_index_in_threadgroup]]) {
-  const Place place = {thread_index, lane, simdgroup};
+    uint row [[threadgroup_position_in_grid]], ROW_PLACE_ARGUMENTS) {
+  const auto place = ROW_PLACE(LEAST, TG);
   device const DTYPE* from = x + ulong(row) * cols;
   device DTYPE* to = y + ulong(row) * cols;
   threadgroup float2 sums[TG / 32];

@@ -2,27 +2,31 @@
 // at or above (metalbench/ranks.h). A row comes from memory once, then from registers, or where it
 // is longer from the cache, and may be of any length. Of an even number of elements the other one
 // in the middle is the same or the next below, and the mean is taken.
-// dispatch: median_rows  threadgroups=(rows)  threads=(TG)
-// tune: TG = 128, 32, 64, 256
+// dispatch: median_rows  threadgroups=(rows)  threads=(min(TG, max(LEAST, 32 * ceil_div(cols, 128))))
+// tune: TG = 1024, 128, 32, 64, 256
 // tune: KEEP = 2, 1, 4, 8
+// tune: LEAST = 32, 1024
 // defaults: cpu TG = 32, KEEP = 8
+// defaults: cuda TG = 128, LEAST = 1024
 // dtypes: float32, float16, bfloat16
 #include "metalbench/ranks.h"
 using namespace metalbench;
 
-[[kernel]] void median_rows(device const DTYPE* x, device DTYPE* y, constant uint& cols,
-                            uint row [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
+[[kernel, max_total_threads_per_threadgroup(TG)]] void median_rows(
+    device const DTYPE* x, device DTYPE* y, constant uint& cols,
+    uint row [[threadgroup_position_in_grid]], ROW_PLACE_ARGUMENTS) {
+  const auto place = ROW_PLACE(LEAST, TG);
   threadgroup RankMemory<TG> memory;
   threadgroup float4 at_or_above[TG / 32];
-  const RowKeys<TG, KEEP, DTYPE> keys(x + ulong(row) * cols, cols, thread_index);
+  const auto keys = keys_of_row<TG, KEEP>(x + ulong(row) * cols, cols, place);
   const uint above = cols - cols / 2;
-  const uint upper = key_of_rank(keys, above, memory, PLACE);
+  const uint upper = key_of_rank(keys, above, memory, place);
   uint lower = upper;
   if (cols % 2 == 0) {
     CountFrom from = {uint4(upper), 0};
     keys.visit(from);
-    const uint below = key_below(keys, upper, memory, PLACE);
-    const float4 counts = group_sum<TG / 32>(float4(from.counts), at_or_above, PLACE);
+    const uint below = key_below(keys, upper, memory, place);
+    const float4 counts = group_sum<TG / 32>(float4(from.counts), at_or_above, place);
     lower = counts.x > float(above) ? upper : below;
   }
   if (thread_index == 0) {

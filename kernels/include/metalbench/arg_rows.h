@@ -47,14 +47,35 @@ inline void first_of_best(Candidate best, device uint* y,
   }
 }
 
+template <uint SimdGroups>
+inline void first_of_best(Candidate best, device uint* y,
+                          threadgroup ArgMemory<SimdGroups>& partial, RowPlace place) {
+  const float value = simd_max(best.value);
+  const uint index = simd_min(best.value == value ? best.index : UINT_MAX);
+  if (place.lane == 0) {
+    partial.values[place.simdgroup] = value;
+    partial.indices[place.simdgroup] = index;
+  }
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  if (place.simdgroup == 0) {
+    const float own = partial_of_lane(partial.values, place, -INFINITY);
+    const uint own_index = partial_of_lane(partial.indices, place, UINT_MAX);
+    const uint first = simd_min(own == simd_max(own) ? own_index : UINT_MAX);
+    if (place.lane == 0) {
+      *y = first == UINT_MAX ? 0 : first;
+    }
+  }
+}
+
 // Of sign times the elements the largest; of `cols` elements at `from`.
-template <uint Threads, typename T>
+template <uint Threads, typename T, typename At>
 inline void arg_of_row(float sign, device const T* from, device uint* y, uint cols,
-                       threadgroup ArgMemory<Threads / 32>& partial, Place place) {
+                       threadgroup ArgMemory<Threads / 32>& partial, At place) {
+  const uint threads = threads_of<Threads>(place);
   // No column yet. Lanes without one, or with nothing above -inf, lose every comparison of indices.
   Candidate best = {-INFINITY, UINT_MAX};
   if (cols % 4 == 0) {
-    for (uint column = 4 * place.thread_index; column < cols; column += 4 * Threads) {
+    for (uint column = 4 * place.thread_index; column < cols; column += 4 * threads) {
       const float4 v = load_quad(from, column, cols);
       best = better(best, sign * v.x, column);
       best = better(best, sign * v.y, column + 1);
@@ -62,7 +83,7 @@ inline void arg_of_row(float sign, device const T* from, device uint* y, uint co
       best = better(best, sign * v.w, column + 3);
     }
   } else {
-    for (uint column = place.thread_index; column < cols; column += Threads) {
+    for (uint column = place.thread_index; column < cols; column += threads) {
       best = better(best, sign * float(from[column]), column);
     }
   }

@@ -9,9 +9,10 @@
 namespace metalbench {
 
 // y = x at or above the key, elsewhere -inf.
-template <uint Threads, typename T>
-inline void keep_from(uint key, device const T* x, device T* y, uint cols, Place place) {
-  for (uint column = 4 * place.thread_index; column < cols; column += 4 * Threads) {
+template <uint Threads, typename T, typename At>
+inline void keep_from(uint key, device const T* x, device T* y, uint cols, At place) {
+  const uint threads = threads_of<Threads>(place);
+  for (uint column = 4 * place.thread_index; column < cols; column += 4 * threads) {
     float4 v = load_quad(x, column, cols);
     for (uint i = 0; i < 4; ++i) {
       v[i] = sort_key(v[i]) >= key ? v[i] : -INFINITY;
@@ -20,14 +21,15 @@ inline void keep_from(uint key, device const T* x, device T* y, uint cols, Place
   }
 }
 
-template <uint Threads, typename Amount, typename T>
+template <uint Threads, typename Amount, typename T, typename At>
 inline uint cut_of_row(Amount amount, float enough, device const T* x, uint cols,
-                       threadgroup float* partial, Place place) {
+                       threadgroup float* partial, At place) {
+  const uint threads = threads_of<Threads>(place);
   uint key = 0;
   for (uint bit = 32; bit-- > 0;) {
     const uint wanted = key | 1u << bit;
     float4 sum = 0.0f;
-    for (uint column = 4 * place.thread_index; column < cols; column += 4 * Threads) {
+    for (uint column = 4 * place.thread_index; column < cols; column += 4 * threads) {
       const float4 v = load_quad(x, column, cols, -INFINITY);
       const uint4 keys = uint4(sort_key(v.x), sort_key(v.y), sort_key(v.z), sort_key(v.w));
       sum += select(float4(0.0f), amount(v), keys >= wanted);

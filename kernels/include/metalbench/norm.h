@@ -27,17 +27,18 @@ inline float4 deviation(float4 v, float mean, uint column, uint cols) {
 // Leaves v - mean of the row in `kept`. The variance is taken in a second pass, over registers,
 // from deviations: the mean of the squares less the square of the mean cancels where rows are far
 // from zero. The mean of the deviations, zero but for rounding, corrects mean and variance.
-template <uint Threads, uint Keep, typename Source>
+template <uint Threads, uint Keep, typename Source, typename At>
 inline Moments moments_of_row(Source source, thread float4 (&kept)[Keep],
-                              threadgroup MomentMemory<Threads / 32>& memory, Place place) {
+                              threadgroup MomentMemory<Threads / 32>& memory, At place) {
+  const uint threads = threads_of<Threads>(place);
   const uint cols = source.cols;
-  const uint beyond = 4 * (place.thread_index + Keep * Threads);
+  const uint beyond = 4 * (place.thread_index + Keep * threads);
   float4 sum = 0.0f;
   for (uint i = 0; i < Keep; ++i) {
-    kept[i] = source(4 * (place.thread_index + i * Threads));
+    kept[i] = source(4 * (place.thread_index + i * threads));
     sum += kept[i];
   }
-  for (uint column = beyond; column < cols; column += 4 * Threads) {
+  for (uint column = beyond; column < cols; column += 4 * threads) {
     sum += source(column);
   }
   const float mean = group_sum<Threads / 32>(total(sum), memory.sums, place) / float(cols);
@@ -45,11 +46,11 @@ inline Moments moments_of_row(Source source, thread float4 (&kept)[Keep],
   float4 first = 0.0f;
   float4 second = 0.0f;
   for (uint i = 0; i < Keep; ++i) {
-    kept[i] = deviation(kept[i], mean, 4 * (place.thread_index + i * Threads), cols);
+    kept[i] = deviation(kept[i], mean, 4 * (place.thread_index + i * threads), cols);
     first += kept[i];
     second += kept[i] * kept[i];
   }
-  for (uint column = beyond; column < cols; column += 4 * Threads) {
+  for (uint column = beyond; column < cols; column += 4 * threads) {
     const float4 d = deviation(source(column), mean, column, cols);
     first += d;
     second += d * d;
@@ -68,59 +69,61 @@ struct ToRow {
 };
 
 // put(column, quad) of (row - mean) / sqrt(variance + eps)
-template <uint Threads, uint Keep, typename Source, typename Put>
+template <uint Threads, uint Keep, typename Source, typename Put, typename At>
 inline void standardise_row_into(Source source, Put put, float eps,
-                                 threadgroup MomentMemory<Threads / 32>& memory, Place place) {
+                                 threadgroup MomentMemory<Threads / 32>& memory, At place) {
+  const uint threads = threads_of<Threads>(place);
   const uint cols = source.cols;
   float4 kept[Keep];
   const Moments row = moments_of_row<Threads, Keep>(source, kept, memory, place);
   const float scale = precise::rsqrt(row.variance + eps);
   for (uint i = 0; i < Keep; ++i) {
-    put(4 * (place.thread_index + i * Threads), (kept[i] - row.drift) * scale);
+    put(4 * (place.thread_index + i * threads), (kept[i] - row.drift) * scale);
   }
-  for (uint column = 4 * (place.thread_index + Keep * Threads); column < cols;
-       column += 4 * Threads) {
+  for (uint column = 4 * (place.thread_index + Keep * threads); column < cols;
+       column += 4 * threads) {
     put(column, ((source(column) - row.mean) - row.drift) * scale);
   }
 }
 
 // y = (row - mean) / sqrt(variance + eps)
-template <uint Threads, uint Keep, typename Source, typename T>
+template <uint Threads, uint Keep, typename Source, typename T, typename At>
 inline void standardise_row(Source source, device T* y, float eps,
-                            threadgroup MomentMemory<Threads / 32>& memory, Place place) {
+                            threadgroup MomentMemory<Threads / 32>& memory, At place) {
   const ToRow<T, kWhole<Source>> put = {y, source.cols};
   standardise_row_into<Threads, Keep>(source, put, eps, memory, place);
 }
 
 // put(column, quad) of row * measure.scale(sum of measure.term(row), cols)
-template <uint Threads, uint Keep, typename Measure, typename Source, typename Put>
+template <uint Threads, uint Keep, typename Measure, typename Source, typename Put, typename At>
 inline void scale_row_into(Measure measure, Source source, Put put, threadgroup float* partial,
-                           Place place) {
+                           At place) {
+  const uint threads = threads_of<Threads>(place);
   const uint cols = source.cols;
-  const uint beyond = 4 * (place.thread_index + Keep * Threads);
+  const uint beyond = 4 * (place.thread_index + Keep * threads);
   float4 kept[Keep];
   float4 terms = 0.0f;
   for (uint i = 0; i < Keep; ++i) {
-    kept[i] = source(4 * (place.thread_index + i * Threads));
+    kept[i] = source(4 * (place.thread_index + i * threads));
     terms += measure.term(kept[i]);
   }
-  for (uint column = beyond; column < cols; column += 4 * Threads) {
+  for (uint column = beyond; column < cols; column += 4 * threads) {
     terms += measure.term(source(column));
   }
   const float sum = group_sum<Threads / 32>(total(terms), partial, place);
   const float scale = measure.scale(sum, cols);
   for (uint i = 0; i < Keep; ++i) {
-    put(4 * (place.thread_index + i * Threads), kept[i] * scale);
+    put(4 * (place.thread_index + i * threads), kept[i] * scale);
   }
-  for (uint column = beyond; column < cols; column += 4 * Threads) {
+  for (uint column = beyond; column < cols; column += 4 * threads) {
     put(column, source(column) * scale);
   }
 }
 
 // y = row * measure.scale(sum of measure.term(row), cols)
-template <uint Threads, uint Keep, typename Measure, typename Source, typename T>
+template <uint Threads, uint Keep, typename Measure, typename Source, typename T, typename At>
 inline void scale_row(Measure measure, Source source, device T* y, threadgroup float* partial,
-                      Place place) {
+                      At place) {
   const ToRow<T, kWhole<Source>> put = {y, source.cols};
   scale_row_into<Threads, Keep>(measure, source, put, partial, place);
 }
@@ -132,9 +135,9 @@ struct RootMeanSquare {
 };
 
 // y = row / sqrt(mean of squares + eps)
-template <uint Threads, uint Keep, typename Source, typename T>
+template <uint Threads, uint Keep, typename Source, typename T, typename At>
 inline void scale_row_by_rms(Source source, device T* y, float eps, threadgroup float* partial,
-                             Place place) {
+                             At place) {
   scale_row<Threads, Keep>(RootMeanSquare{eps}, source, y, partial, place);
 }
 

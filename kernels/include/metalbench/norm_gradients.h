@@ -21,18 +21,19 @@ struct NormGradient {
   float4 weighted(uint column) const { return gradient(column) * weight(column); }
 
   // Centred: whether the norm takes the mean away, and its gradient so too.
-  template <uint Threads, bool Centred>
-  void store(device T* to, threadgroup float2* partial, Place place) const {
+  template <uint Threads, bool Centred, typename At>
+  void store(device T* to, threadgroup float2* partial, At place) const {
+    const uint threads = threads_of<Threads>(place);
     float4 along = 0.0f;
     float4 all = 0.0f;
-    for (uint column = 4 * place.thread_index; column < x.cols; column += 4 * Threads) {
+    for (uint column = 4 * place.thread_index; column < x.cols; column += 4 * threads) {
       const float4 g = weighted(column);
       along = fma(g, normalised(column), along);
       all += g;
     }
     const float2 sums = float2(total(along), Centred ? total(all) : 0.0f);
     const float2 means = group_sum<Threads / 32>(sums, partial, place) / float(x.cols);
-    for (uint column = 4 * place.thread_index; column < x.cols; column += 4 * Threads) {
+    for (uint column = 4 * place.thread_index; column < x.cols; column += 4 * threads) {
       const float4 v = normalised(column);
       store_quad(to, column, x.cols, scale * ((weighted(column) - means.y) - means.x * v));
     }

@@ -27,17 +27,16 @@ struct KeyBits<bfloat> {
 };
 
 // What a thread has of a row; past the row's end are keys below all.
-template <uint Threads, uint Keep, typename T>
+template <uint Threads, uint Keep, typename T, typename At>
 struct RowKeys {
   device const T* at;
   uint cols;
-  uint thread_index;
+  At place;
   uint4 kept[Keep];
 
-  RowKeys(device const T* row, uint cols, uint thread_index)
-      : at(row), cols(cols), thread_index(thread_index) {
+  RowKeys(device const T* row, uint cols, At place) : at(row), cols(cols), place(place) {
     for (uint i = 0; i < Keep; ++i) {
-      kept[i] = quad(4 * (thread_index + i * Threads));
+      kept[i] = quad(4 * (place.thread_index + i * threads_of<Threads>(place)));
     }
   }
 
@@ -49,14 +48,21 @@ struct RowKeys {
 
   template <typename Op>
   void visit(thread Op& op) const {
+    const uint threads = threads_of<Threads>(place);
     for (uint i = 0; i < Keep; ++i) {
       op(kept[i]);
     }
-    for (uint column = 4 * (thread_index + Keep * Threads); column < cols; column += 4 * Threads) {
+    for (uint column = 4 * (place.thread_index + Keep * threads); column < cols;
+         column += 4 * threads) {
       op(quad(column));
     }
   }
 };
+
+template <uint Threads, uint Keep, typename T, typename At>
+inline RowKeys<Threads, Keep, T, At> keys_of_row(device const T* row, uint cols, At place) {
+  return {row, cols, place};
+}
 
 struct CountFrom {
   uint4 keys;
@@ -84,9 +90,9 @@ struct RankMemory {
 };
 
 // The largest key that at least `rank` elements are at or above.
-template <uint Threads, uint Keep, typename T>
-inline uint key_of_rank(thread const RowKeys<Threads, Keep, T>& row, uint rank,
-                        threadgroup RankMemory<Threads>& memory, Place place) {
+template <uint Threads, uint Keep, typename T, typename At>
+inline uint key_of_rank(thread const RowKeys<Threads, Keep, T, At>& row, uint rank,
+                        threadgroup RankMemory<Threads>& memory, At place) {
   constexpr uint rest = 32 - KeyBits<T>::kCount;
   uint key = 0;
   for (uint bit = 32; bit > rest;) {
@@ -102,21 +108,32 @@ inline uint key_of_rank(thread const RowKeys<Threads, Keep, T>& row, uint rank,
   return rest == 0 || key >> 31 ? key : key | ((1u << rest) - 1);
 }
 
+// The largest of the values that SIMD-groups have left.
+template <uint SimdGroups>
+inline uint largest_partial(threadgroup const uint* partial, Place) {
+  uint found = partial[0];
+  for (uint i = 1; i < SimdGroups; ++i) {
+    found = max(found, partial[i]);
+  }
+  return found;
+}
+template <uint SimdGroups>
+inline uint largest_partial(threadgroup const uint* partial, RowPlace place) {
+  return simd_max(partial_of_lane(partial, place, 0u));
+}
+
 // The largest key below `key`, 0 where there is none.
-template <uint Threads, uint Keep, typename T>
-inline uint key_below(thread const RowKeys<Threads, Keep, T>& row, uint key,
-                      threadgroup RankMemory<Threads>& memory, Place place) {
+template <uint Threads, uint Keep, typename T, typename At>
+inline uint key_below(thread const RowKeys<Threads, Keep, T, At>& row, uint key,
+                      threadgroup RankMemory<Threads>& memory, At place) {
   LargestBelow below = {key, 0};
   row.visit(below);
-  uint found = simd_max(below.found);
+  const uint found = simd_max(below.found);
   if (place.lane == 0) {
     memory.largest[place.simdgroup] = found;
   }
   threadgroup_barrier(mem_flags::mem_threadgroup);
-  for (uint i = 0; i < Threads / 32; ++i) {
-    found = max(found, memory.largest[i]);
-  }
-  return found;
+  return largest_partial<Threads / 32>(memory.largest, place);
 }
 
 }  // namespace metalbench

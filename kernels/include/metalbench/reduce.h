@@ -23,6 +23,43 @@ struct Place {
 #define PLACE \
   metalbench::Place { thread_index, lane, simdgroup }
 
+// The same in a threadgroup that is as large as its row is long: how many SIMD-groups it has is
+// known when it runs.
+struct RowPlace {
+  uint thread_index;
+  uint lane;
+  uint simdgroup;
+  uint simdgroups;
+};
+
+// The threads of a threadgroup: `Threads`, unless its size comes from the length of a row.
+template <uint Threads>
+inline uint threads_of(Place) {
+  return Threads;
+}
+template <uint Threads>
+inline uint threads_of(RowPlace place) {
+  return 32 * place.simdgroups;
+}
+
+template <bool HasAnySize>
+struct PlaceForRow {
+  static RowPlace of(Place place, uint simdgroups) {
+    return {place.thread_index, place.lane, place.simdgroup, simdgroups};
+  }
+};
+template <>
+struct PlaceForRow<false> {
+  static Place of(Place place, uint) { return place; }
+};
+
+// For kernels whose threadgroups have from `least` to `most` threads, as many as a row has quads:
+//   threads=(min(TG, max(LEAST, 32 * ceil_div(cols, 128))))
+// A short row then leaves no lane idle, and a long one has a whole core. Where `least` is not below
+// `most` the number is a constant, and loops over SIMD-groups can be unrolled.
+#define ROW_PLACE_ARGUMENTS PLACE_ARGUMENTS, uint simdgroups [[simdgroups_per_threadgroup]]
+#define ROW_PLACE(least, most) metalbench::PlaceForRow<((least) < (most))>::of(PLACE, simdgroups)
+
 // The sum of `value` over all threads. `partial` has SimdGroups elements, and may be used again
 // only behind another barrier: a kernel that reduces twice has two of them.
 template <uint SimdGroups, typename T>
@@ -40,6 +77,23 @@ inline T group_sum(T value, threadgroup T* partial, Place place) {
     result += partial[i];
   }
   return result;
+}
+
+// What SIMD-group number `lane` has left in `partial`, `neutral` in lanes without one: up to 32
+// values are joined by one more SIMD-group function, in every SIMD-group, without a second barrier.
+template <typename T>
+inline T partial_of_lane(threadgroup const T* partial, RowPlace place, T neutral) {
+  return place.lane < place.simdgroups ? partial[place.lane] : neutral;
+}
+
+template <uint SimdGroups, typename T>
+inline T group_sum(T value, threadgroup T* partial, RowPlace place) {
+  value = simd_sum(value);
+  if (place.lane == 0) {
+    partial[place.simdgroup] = value;
+  }
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  return simd_sum(partial_of_lane(partial, place, T(0)));
 }
 
 }  // namespace metalbench

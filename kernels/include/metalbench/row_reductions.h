@@ -43,25 +43,36 @@ struct MinJoin {
   float lanes(float v) const { return simd_any(isnan(v)) ? NAN : simd_min(v); }
 };
 
-template <uint Threads, typename Join, typename T>
+// What SIMD-groups have left in `partial`, joined by every thread.
+template <uint SimdGroups, typename Join>
+inline float joined_partials(Join op, threadgroup const float* partial, Place) {
+  float value = partial[0];
+  for (uint i = 1; i < SimdGroups; ++i) {
+    value = op.join(value, partial[i]);
+  }
+  return value;
+}
+template <uint SimdGroups, typename Join>
+inline float joined_partials(Join op, threadgroup const float* partial, RowPlace place) {
+  return op.lanes(partial_of_lane(partial, place, op.neutral()));
+}
+
+template <uint Threads, typename Join, typename T, typename At>
 inline float joined_row(Join op, device const T* x, uint row, uint cols, threadgroup float* partial,
-                        Place place) {
+                        At place) {
+  const uint threads = threads_of<Threads>(place);
   const Row<T> source = row_of(x, row, cols, op.neutral());
   float4 all = op.neutral();
-  for (uint column = 4 * place.thread_index; column < cols; column += 4 * Threads) {
+  for (uint column = 4 * place.thread_index; column < cols; column += 4 * threads) {
     all = op.join(all, source(column));
   }
   const float2 pairs = op.join(all.xy, all.zw);
-  float value = op.lanes(op.join(pairs.x, pairs.y));
+  const float value = op.lanes(op.join(pairs.x, pairs.y));
   if (place.lane == 0) {
     partial[place.simdgroup] = value;
   }
   threadgroup_barrier(mem_flags::mem_threadgroup);
-  value = partial[0];
-  for (uint i = 1; i < Threads / 32; ++i) {
-    value = op.join(value, partial[i]);
-  }
-  return value;
+  return joined_partials<Threads / 32>(op, partial, place);
 }
 
 }  // namespace metalbench

@@ -71,18 +71,35 @@ inline float all_before(Op op, float mine, thread float& carry, threadgroup floa
   return result;
 }
 
+template <uint SimdGroups, typename Op>
+inline float all_before(Op op, float mine, thread float& carry, threadgroup float* totals,
+                        RowPlace place) {
+  const float before = op.of_lanes_before(mine);
+  if (place.lane == 31) {
+    totals[place.simdgroup] = op.join(before, mine);
+  }
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  const float own = partial_of_lane(totals, place, op.neutral());
+  const float offsets = op.of_lanes_before(own);
+  const float offset = simd_shuffle(offsets, ushort(place.simdgroup));
+  const float result = op.join(op.join(carry, offset), before);
+  carry = op.join(carry, simd_broadcast(op.join(offsets, own), 31));
+  return result;
+}
+
 // The scan of a row to `y`, in blocks of Quads quads a thread: Exclusive leaves each element itself
 // out, Backward begins at the row's end. Backward, quads are counted from the end and turned round:
 // memory is still read and written by quads.
 template <uint Threads, uint Quads, bool Exclusive, bool Backward, typename Op, typename Source,
-          typename T>
+          typename T, typename At>
 inline void scan_row(Op op, Source source, device T* y,
-                     threadgroup ScanMemory<Threads / 32>& memory, Place place) {
+                     threadgroup ScanMemory<Threads / 32>& memory, At place) {
+  const uint threads = threads_of<Threads>(place);
   const uint cols = source.cols;
   const uint quads = (cols + 3) / 4;
   float carry = op.neutral();
   uint set = 0;
-  for (uint block = 0; block < quads; block += Quads * Threads) {
+  for (uint block = 0; block < quads; block += Quads * threads) {
     const uint first = block + Quads * place.thread_index;
     float4 scans[Quads];
     float before[Quads];

@@ -44,11 +44,25 @@ inline ExpSum group_exp_sum(ExpSum mine, threadgroup float2* partial, Place plac
   return {peak, sum};
 }
 
+template <uint SimdGroups>
+inline ExpSum group_exp_sum(ExpSum mine, threadgroup float2* partial, RowPlace place) {
+  const float simd_peak = simd_max(mine.peak);
+  const float simd_total = simd_sum(mine.sum * exp(mine.peak - simd_peak));
+  if (place.lane == 0) {
+    partial[place.simdgroup] = float2(simd_peak, simd_total);
+  }
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  const float2 own = partial_of_lane(partial, place, float2(-FLT_MAX, 0.0f));
+  const float peak = simd_max(own.x);
+  return {peak, simd_sum(own.y * exp(own.x - peak))};
+}
+
 // The sum of a whole row; `Source` is a Row or a RowSum that is -inf beyond its end.
-template <uint Threads, typename Source>
-inline ExpSum row_exp_sum(Source source, threadgroup float2* partial, Place place) {
+template <uint Threads, typename Source, typename At>
+inline ExpSum row_exp_sum(Source source, threadgroup float2* partial, At place) {
+  const uint threads = threads_of<Threads>(place);
   ExpSum mine = no_exp_sum();
-  for (uint column = 4 * place.thread_index; column < source.cols; column += 4 * Threads) {
+  for (uint column = 4 * place.thread_index; column < source.cols; column += 4 * threads) {
     mine = with_quad(mine, source(column));
   }
   return group_exp_sum<Threads / 32>(mine, partial, place);
@@ -57,25 +71,26 @@ inline ExpSum row_exp_sum(Source source, threadgroup float2* partial, Place plac
 // y = exp(row) / sum(exp(row)). What a thread keeps becomes exponentials relative to its own peak
 // at once, and is multiplied by one factor at the end: one exp for each element that is kept, two
 // for the others.
-template <uint Threads, uint Keep, typename Source, typename T>
-inline void softmax_row(Source source, device T* y, threadgroup float2* partial, Place place) {
+template <uint Threads, uint Keep, typename Source, typename T, typename At>
+inline void softmax_row(Source source, device T* y, threadgroup float2* partial, At place) {
+  const uint threads = threads_of<Threads>(place);
   const uint cols = source.cols;
-  const uint beyond = 4 * (place.thread_index + Keep * Threads);
+  const uint beyond = 4 * (place.thread_index + Keep * threads);
   float peak = -FLT_MAX;
   float4 kept[Keep];
   for (uint i = 0; i < Keep; ++i) {
-    kept[i] = source(4 * (place.thread_index + i * Threads));
+    kept[i] = source(4 * (place.thread_index + i * threads));
     peak = max(peak, largest(kept[i]));
   }
   float4 sums = 0.0f;
   for (uint i = 0; i < Keep; ++i) {
-    if (4 * i * Threads < cols) {
+    if (4 * i * threads < cols) {
       kept[i] = exp(kept[i] - peak);
       sums += kept[i];
     }
   }
   ExpSum mine = {peak, total(sums)};
-  for (uint column = beyond; column < cols; column += 4 * Threads) {
+  for (uint column = beyond; column < cols; column += 4 * threads) {
     mine = with_quad(mine, source(column));
   }
   const ExpSum row = group_exp_sum<Threads / 32>(mine, partial, place);
@@ -83,9 +98,9 @@ inline void softmax_row(Source source, device T* y, threadgroup float2* partial,
   const float inverse = 1.0f / row.sum;
   const float scale = exp(peak - row.peak) * inverse;
   for (uint i = 0; i < Keep; ++i) {
-    store_quad<kWhole<Source>>(y, 4 * (place.thread_index + i * Threads), cols, kept[i] * scale);
+    store_quad<kWhole<Source>>(y, 4 * (place.thread_index + i * threads), cols, kept[i] * scale);
   }
-  for (uint column = beyond; column < cols; column += 4 * Threads) {
+  for (uint column = beyond; column < cols; column += 4 * threads) {
     store_quad<kWhole<Source>>(y, column, cols, exp(source(column) - row.peak) * inverse);
   }
 }

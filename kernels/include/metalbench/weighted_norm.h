@@ -7,44 +7,46 @@
 namespace metalbench {
 
 // Divided by the root of the mean square.
-template <uint Threads, uint Keep, typename Source, typename Finish>
+template <uint Threads, uint Keep, typename Source, typename Finish, typename At>
 inline void finish_by_rms(Source source, Finish finish, float eps, threadgroup float* partial,
-                          Place place) {
+                          At place) {
+  const uint threads = threads_of<Threads>(place);
   const uint cols = source.cols;
-  const uint beyond = 4 * (place.thread_index + Keep * Threads);
+  const uint beyond = 4 * (place.thread_index + Keep * threads);
   float4 kept[Keep];
   float4 squares = 0.0f;
   for (uint i = 0; i < Keep; ++i) {
-    kept[i] = source(4 * (place.thread_index + i * Threads));
+    kept[i] = source(4 * (place.thread_index + i * threads));
     squares += kept[i] * kept[i];
   }
-  for (uint column = beyond; column < cols; column += 4 * Threads) {
+  for (uint column = beyond; column < cols; column += 4 * threads) {
     const float4 v = source(column);
     squares += v * v;
   }
   const float sum = group_sum<Threads / 32>(total(squares), partial, place);
   const float scale = precise::rsqrt(sum / float(cols) + eps);
   for (uint i = 0; i < Keep; ++i) {
-    finish(4 * (place.thread_index + i * Threads), kept[i] * scale);
+    finish(4 * (place.thread_index + i * threads), kept[i] * scale);
   }
-  for (uint column = beyond; column < cols; column += 4 * Threads) {
+  for (uint column = beyond; column < cols; column += 4 * threads) {
     finish(column, source(column) * scale);
   }
 }
 
 // With mean 0 and variance 1.
-template <uint Threads, uint Keep, typename Source, typename Finish>
+template <uint Threads, uint Keep, typename Source, typename Finish, typename At>
 inline void finish_by_moments(Source source, Finish finish, float eps,
-                              threadgroup MomentMemory<Threads / 32>& memory, Place place) {
+                              threadgroup MomentMemory<Threads / 32>& memory, At place) {
+  const uint threads = threads_of<Threads>(place);
   const uint cols = source.cols;
   float4 kept[Keep];
   const Moments row = moments_of_row<Threads, Keep>(source, kept, memory, place);
   const float scale = precise::rsqrt(row.variance + eps);
   for (uint i = 0; i < Keep; ++i) {
-    finish(4 * (place.thread_index + i * Threads), (kept[i] - row.drift) * scale);
+    finish(4 * (place.thread_index + i * threads), (kept[i] - row.drift) * scale);
   }
-  for (uint column = 4 * (place.thread_index + Keep * Threads); column < cols;
-       column += 4 * Threads) {
+  for (uint column = 4 * (place.thread_index + Keep * threads); column < cols;
+       column += 4 * threads) {
     finish(column, ((source(column) - row.mean) - row.drift) * scale);
   }
 }
