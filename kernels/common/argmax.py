@@ -14,6 +14,8 @@ from metalbench.task import coarse, output, shifted, task, tied, with_special
         odd1=dict(rows=37, cols=1023),
         odd2=dict(rows=5, cols=4097),
         seed=dict(rows=1024, cols=1024),
+        decode=dict(rows=1, cols=4096),
+        vocabulary=dict(rows=1, cols=152064),
         large=dict(rows=4096, cols=4096),
         huge=dict(rows=36864, cols=4096),
     ),

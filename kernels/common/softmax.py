@@ -13,6 +13,8 @@ from metalbench.task import normal, oracles, output, task, with_special
         odd1=dict(rows=37, cols=1023),
         odd2=dict(rows=5, cols=4097),
         seed=dict(rows=1024, cols=1024),
+        decode=dict(rows=1, cols=4096),
+        vocabulary=dict(rows=1, cols=152064),
         large=dict(rows=2048, cols=4096),
         huge=dict(rows=18432, cols=4096),
     ),

@@ -22,6 +22,7 @@ mask = replace(
         odd1=dict(rows=37, cols=1023),
         odd2=dict(rows=5, cols=4097),
         seed=dict(rows=1024, cols=1024),
+        decode=dict(rows=1, cols=4096),
         large=dict(rows=2048, cols=4096),
         huge=dict(rows=16384, cols=4096),
     ),

@@ -180,6 +180,8 @@ PRODUCTS = dict(
     odd1=dict(batch=5, rows=37, cols=384),
     odd2=dict(batch=37, rows=67, cols=256),
     seed=dict(batch=32, rows=512, cols=1024),
+    decode=dict(batch=1, rows=4096, cols=4096),
+    few=dict(batch=8, rows=4096, cols=4096),
     large=dict(batch=512, rows=4096, cols=4096),
 )
 TABLES = dict(

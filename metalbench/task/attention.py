@@ -51,6 +51,9 @@ DECODING_SIZES = dict(
     odd1=dict(heads=3, kv_heads=3, keys=53, dims=81),
     odd2=dict(heads=5, kv_heads=1, keys=130, dims=256),
     seed=dict(heads=32, kv_heads=8, keys=1024, dims=128),
+    dims64=dict(heads=32, kv_heads=8, keys=4096, dims=64),
+    dims96=dict(heads=32, kv_heads=32, keys=4096, dims=96),
+    dims256=dict(heads=16, kv_heads=8, keys=4096, dims=256),
     large=dict(heads=32, kv_heads=8, keys=32768, dims=128),
 )
 DECODING_FLOPS = "4 * heads * keys * dims + 5 * heads * keys"

@@ -22,6 +22,9 @@ ROWS = {
     "seed": {"rows": 1024, "cols": 1024},
     "large": {"rows": 2048, "cols": 4096},
 }
+# What a language model has for each token that it writes: one row of activations, and of logits.
+DECODE = {"decode": {"rows": 1, "cols": 4096}}
+VOCABULARY = {"vocabulary": {"rows": 1, "cols": 152064}}
 ELEMENTS = {
     "small": {"rows": 16, "cols": 256},
     **_ODD,

@@ -23,9 +23,11 @@ def heads_of(function, q, k, v):
         odd1=dict(heads=3, kv_heads=1, tokens=37, dims=80),
         odd2=dict(heads=2, kv_heads=2, tokens=130, dims=128),
         seed=dict(heads=8, kv_heads=2, tokens=256, dims=64),
+        dims96=dict(heads=8, kv_heads=8, tokens=512, dims=96),
         large=dict(heads=32, kv_heads=8, tokens=2048, dims=128),
+        long=dict(heads=32, kv_heads=8, tokens=32768, dims=128),
     ),
-    gpu_headlines=("large",),
+    gpu_headlines=("large", "long"),
     inputs=dict(
         q=normal("heads", "tokens", "dims").only(*GENTLE),
         k=normal("kv_heads", "tokens", "dims").only(*GENTLE),

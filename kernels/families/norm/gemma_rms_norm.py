@@ -4,12 +4,12 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import normal, output, task
-from metalbench.task.families import FLOATING, ROWS
+from metalbench.task.families import DECODE, FLOATING, ROWS
 from metalbench.task.oracles import root_mean_square
 
 
 @task(
-    sizes=ROWS,
+    sizes=ROWS | DECODE,
     gpu_headlines=("large",),
     inputs=dict(x=normal("rows", "cols"), w=normal("cols", deviation=0.2)),
     outputs=dict(y=output("rows", "cols")),

@@ -27,6 +27,7 @@ def terms(x, eps):
         odd1=dict(rows=37, cols=1023),
         odd2=dict(rows=5, cols=4097),
         seed=dict(rows=1024, cols=1024),
+        decode=dict(rows=1, cols=4096),
         large=dict(rows=4096, cols=4096),
     ),
     gpu_headlines=("large",),

@@ -47,6 +47,7 @@ def drawn(logits, key):
         odd1=dict(rows=3, vocabulary=1023),
         odd2=dict(rows=5, vocabulary=517),
         seed=dict(rows=8, vocabulary=32768),
+        vocabulary=dict(rows=1, vocabulary=152064),
         large=dict(rows=64, vocabulary=152064),
     ),
     gpu_headlines=("large",),

@@ -16,6 +16,7 @@ LEAST = math.log(0.1)
         odd1=dict(rows=3, vocabulary=1023),
         odd2=dict(rows=5, vocabulary=4097),
         seed=dict(rows=64, vocabulary=32768),
+        vocabulary=dict(rows=1, vocabulary=152064),
         large=dict(rows=256, vocabulary=152064),
     ),
     gpu_headlines=("large",),

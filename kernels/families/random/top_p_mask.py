@@ -23,6 +23,7 @@ def masked(x, p):
         odd1=dict(rows=3, cols=1023),
         odd2=dict(rows=5, cols=4097),
         seed=dict(rows=4, cols=8192),
+        vocabulary=dict(rows=1, cols=152064),
         large=dict(rows=32, cols=152064),
     ),
     gpu_headlines=("large",),

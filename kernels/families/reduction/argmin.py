@@ -6,11 +6,11 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import coarse, output, shifted, task, tied, with_special
-from metalbench.task.families import FLOATING, ROWS
+from metalbench.task.families import FLOATING, ROWS, VOCABULARY
 
 
 @task(
-    sizes=ROWS,
+    sizes=ROWS | VOCABULARY,
     gpu_headlines=("large",),
     inputs=dict(
         x=tied("rows", "cols").also(shifted(100), coarse(), with_special(math.inf, -math.inf))

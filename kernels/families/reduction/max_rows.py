@@ -5,11 +5,11 @@ import math
 import mlx.core as mx
 
 from metalbench.task import normal, output, task, with_special
-from metalbench.task.families import FLOATING, ROWS
+from metalbench.task.families import FLOATING, ROWS, VOCABULARY
 
 
 @task(
-    sizes=ROWS,
+    sizes=ROWS | VOCABULARY,
     gpu_headlines=("large",),
     inputs=dict(x=normal("rows", "cols").also(with_special(math.nan, math.inf, -math.inf))),
     outputs=dict(y=output("rows")),

@@ -4,11 +4,11 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import normal, output, task
-from metalbench.task.families import FLOATING, ROWS
+from metalbench.task.families import FLOATING, ROWS, VOCABULARY
 
 
 @task(
-    sizes=ROWS,
+    sizes=ROWS | VOCABULARY,
     gpu_headlines=("large",),
     inputs=dict(x=normal("rows", "cols")),
     outputs=dict(y=output("rows")),
