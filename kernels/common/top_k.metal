@@ -3,16 +3,20 @@
 // Taking them is 16 rounds of a SIMD-group maximum over what the lanes hold in registers: the lane
 // that owns the maximum drops it, lane r keeps the r-th. Winners so far are carried along as one
 // more register, and a block of columns that holds nothing larger than the last of them is skipped.
-// dispatch: top_k  threadgroups=(rows)  threads=(TG)
-// tune: TG = 32, 64, 128
+// dispatch: top_k  threadgroups=(rows)  threads=(min(TG, max(LEAST, 32 * ceil_div(cols, 128 * QUADS))))
+// tune: TG = 1024, 32, 64, 128
 // tune: QUADS = 8, 2, 4
+// tune: LEAST = 32, 1024
+// defaults: cpu TG = 32
+// defaults: cuda TG = 32
 // dtypes: float32, float16, bfloat16
 #include "metalbench/quads.h"
+#include "metalbench/reduce.h"
 using namespace metal;
 using namespace metalbench;
 
 constant constexpr uint COUNT = 16;
-constant constexpr uint SIMDGROUPS = TG / 32;
+constant constexpr uint MOST_SIMDGROUPS = TG / 32;
 
 template <uint N>
 static float largest_of(thread const float (&values)[N]) {
@@ -45,19 +49,21 @@ static float take(thread float (&values)[N], uint lane) {
   return result;
 }
 
-[[kernel]] void top_k(device const DTYPE* x, device DTYPE* y, constant uint& cols,
-                      uint row [[threadgroup_position_in_grid]],
-                      uint thread_index [[thread_index_in_threadgroup]],
-                      uint lane [[thread_index_in_simdgroup]],
-                      uint simdgroup [[simdgroup_index_in_threadgroup]]) {
-  threadgroup float shares[SIMDGROUPS * COUNT];
+[[kernel, max_total_threads_per_threadgroup(TG)]] void top_k(device const DTYPE* x, device DTYPE* y,
+                                                             constant uint& cols,
+                                                             uint row
+                                                             [[threadgroup_position_in_grid]],
+                                                             ROW_PLACE_ARGUMENTS) {
+  const uint threads = threads_of<TG>(ROW_PLACE(LEAST, TG));
+  const uint simdgroup_count = threads / 32;
+  threadgroup float shares[MOST_SIMDGROUPS * COUNT];
   device const DTYPE* from = x + ulong(row) * cols;
 
   float winner = -INFINITY;
-  for (uint block = 0; block < cols; block += 4 * TG * QUADS) {
+  for (uint block = 0; block < cols; block += 4 * threads * QUADS) {
     float values[4 * QUADS + 1];
     for (uint i = 0; i < QUADS; ++i) {
-      const float4 v = load_quad(from, block + 4 * (thread_index + i * TG), cols, -INFINITY);
+      const float4 v = load_quad(from, block + 4 * (thread_index + i * threads), cols, -INFINITY);
       values[4 * i] = v.x;
       values[4 * i + 1] = v.y;
       values[4 * i + 2] = v.z;
@@ -70,7 +76,7 @@ static float take(thread float (&values)[N], uint lane) {
       winner = take(values, lane);
     }
   }
-  if (SIMDGROUPS == 1) {
+  if (simdgroup_count == 1) {
     if (lane < COUNT) {
       y[row * COUNT + lane] = DTYPE(winner);
     }
@@ -84,10 +90,10 @@ static float take(thread float (&values)[N], uint lane) {
     return;
   }
 
-  float candidates[(SIMDGROUPS + 1) / 2];
-  for (uint i = 0; i < (SIMDGROUPS + 1) / 2; ++i) {
+  float candidates[(MOST_SIMDGROUPS + 1) / 2];
+  for (uint i = 0; i < (MOST_SIMDGROUPS + 1) / 2; ++i) {
     const uint index = lane + 32 * i;
-    candidates[i] = index < SIMDGROUPS * COUNT ? shares[index] : -INFINITY;
+    candidates[i] = index < simdgroup_count * COUNT ? shares[index] : -INFINITY;
   }
   winner = take(candidates, lane);
   if (lane < COUNT) {

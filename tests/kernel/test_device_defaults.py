@@ -101,11 +101,14 @@ def test_a_wrong_line_is_named(line, message):
         parse(text, name="f")
 
 
-def test_cumulative_sums_of_the_library_have_those_of_a_gpu():
+def test_cumulative_sums_of_the_library_have_defaults_of_each_device():
     entry = Library().entry("cumsum")
-    assert entry.kernel(Device("cuda", "h100")).resolve_tunables() == {"TG": 128, "QUADS": 1}
-    assert (
-        entry.kernel(Device("cpu")).resolve_tunables()
-        == entry.kernel().resolve_tunables()
-        == {"TG": 64, "QUADS": 4}
-    )
+    gpu = {"TG": 1024, "QUADS": 1, "LEAST": 32}
+    assert entry.kernel().resolve_tunables() == gpu
+    assert entry.kernel(Device("metal", "m4_max")).resolve_tunables() == gpu
+    assert entry.kernel(Device("cuda", "h100")).resolve_tunables() == {
+        "TG": 128,
+        "QUADS": 1,
+        "LEAST": 1024,
+    }
+    assert entry.kernel(Device("cpu")).resolve_tunables() == {"TG": 64, "QUADS": 4, "LEAST": 1024}

@@ -2,12 +2,15 @@
 // in its memory, as integers of the same order, padded to a power of two with what no number is
 // above. Exchanges are the same for all data, so equal elements cost what others do. Where a lane
 // has HELD neighbours in registers, most of them are shuffles and wait for no other thread.
-// dispatch: sort_rows  threadgroups=(rows)  threads=(TG)
-// tune: TG = 128, 64, 256, 512
-// tune: HELD = 0, 4, 8
-// defaults: cuda HELD = 4
+// dispatch: sort_rows  threadgroups=(rows)  threads=(min(TG, max(LEAST, 32 * ceil_div(cols, 256))))
+// tune: TG = 1024, 128, 64, 256, 512
+// tune: HELD = 8, 0, 4
+// tune: LEAST = 32, 1024
+// defaults: cpu TG = 128, HELD = 0, LEAST = 1024
+// defaults: cuda TG = 128, HELD = 4, LEAST = 1024
 // dtypes: float32, float16, bfloat16
 // limits: cols <= 8192
+#include "metalbench/reduce.h"
 #include "metalbench/sort.h"
 using namespace metal;
 using namespace metalbench;
@@ -16,15 +19,16 @@ constant constexpr uint MOST = 8192;
 
 [[kernel, max_total_threads_per_threadgroup(TG)]] void sort_rows(
     device const DTYPE* x, device DTYPE* y, constant uint& cols,
-    uint row [[threadgroup_position_in_grid]], uint thread_index [[thread_index_in_threadgroup]]) {
+    uint row [[threadgroup_position_in_grid]], ROW_PLACE_ARGUMENTS) {
+  const uint threads = threads_of<TG>(ROW_PLACE(LEAST, TG));
   threadgroup uint keys[MOST];
   const ulong start = ulong(row) * cols;
   const uint n = sorted_length<HELD>(cols);
-  for (uint i = thread_index; i < n; i += TG) {
+  for (uint i = thread_index; i < n; i += threads) {
     keys[i] = i < cols ? sort_key(float(x[start + i])) : ~uint(0);
   }
-  bitonic_sort<TG, HELD>(keys, n, thread_index);
-  for (uint i = thread_index; i < cols; i += TG) {
+  bitonic_sort<HELD>(keys, n, thread_index, threads);
+  for (uint i = thread_index; i < cols; i += threads) {
     y[start + i] = DTYPE(of_sort_key(keys[i]));
   }
 }

@@ -126,20 +126,20 @@ inline uint sorted_length(uint count) {
 }
 
 // The `n` keys, ascending; a sorted_length. Threads are behind a barrier at the end.
-template <uint Threads, uint Held, typename Key>
-inline void bitonic_sort(threadgroup Key* keys, uint n, uint thread_index) {
+template <uint Held, typename Key>
+inline void bitonic_sort(threadgroup Key* keys, uint n, uint thread_index, uint threads) {
   constexpr uint length = HeldBlock<Held>::kLength;
   const uint lane = thread_index % 32, begin = thread_index / 32 * length;
   if (Held > 0) {
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    for (uint first = begin; first < n; first += Threads / 32 * length) {
+    for (uint first = begin; first < n; first += threads / 32 * length) {
       HeldBlock<Held>::sort(keys, first, lane, 0);
     }
   }
   for (uint size = 2 * length; size <= n; size *= 2) {
     for (uint distance = size / 2; distance >= length; distance /= 2) {
       threadgroup_barrier(mem_flags::mem_threadgroup);
-      for (uint i = thread_index; i < n / 2; i += Threads) {
+      for (uint i = thread_index; i < n / 2; i += threads) {
         const uint low = 2 * i - (i & (distance - 1));
         const Key a = keys[low];
         const Key b = keys[low + distance];
@@ -150,7 +150,7 @@ inline void bitonic_sort(threadgroup Key* keys, uint n, uint thread_index) {
     }
     if (Held > 0) {
       threadgroup_barrier(mem_flags::mem_threadgroup);
-      for (uint first = begin; first < n; first += Threads / 32 * length) {
+      for (uint first = begin; first < n; first += threads / 32 * length) {
         HeldBlock<Held>::sort(keys, first, lane, size);
       }
     }
