@@ -48,8 +48,10 @@ def name_of(value):
 @pytest.mark.parametrize("entry", ENTRIES, ids=name_of)
 def test_declaration(entry):
     task = entry.task
-    assert list(task.sizes)[:6] == ["small", "odd1", "odd2", "seed", "large", "huge"]
-    assert list(task.sizes)[6:] in ([], ["cpu"])
+    # One row of a language model's activations or logits is one more size where it is usual.
+    sizes = [each for each in task.sizes if each not in ("decode", "vocabulary")]
+    assert sizes[:6] == ["small", "odd1", "odd2", "seed", "large", "huge"]
+    assert sizes[6:] in ([], ["cpu"])
     # MLX takes seconds for the seed of most convolutions on a processor.
     assert task.headline == ("cpu" if "cpu" in task.sizes else "seed")
     assert small_sizes(task) == ["small", "odd1", "odd2"]
