@@ -9,12 +9,13 @@
 // dispatch: project_out  threadgroups=(ceil_div(dims, BN), ceil_div(tokens, BM))  threads=(128)
 // scratch: qkv float32 (3, tokens, dims)
 // scratch: attended float32 (tokens, dims)
-// tune: BM = 32, 64
-// tune: BN = 32, 64
+// tune: BM = 64, 32
+// tune: BN = 64, 32
 // tune: SG = 2, 1, 4
 // tune: SHARES = 1, 2
 // tune: AHEAD = 0, 1
-// defaults: cuda BN = 64, SG = 4, SHARES = 2, AHEAD = 1
+// defaults: cpu BM = 32, BN = 32
+// defaults: cuda BM = 32, SG = 4, SHARES = 2, AHEAD = 1
 // dtypes: float32, float16, bfloat16
 // limits: dims % heads == 0, dims / heads <= 128
 #include "metalbench/attention.h"

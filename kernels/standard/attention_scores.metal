@@ -8,9 +8,9 @@
 // scratch: scores float32 (queries, keys)
 // tune: BM = 64, 32, 128
 // tune: BN = 64, 32, 128
-// tune: ROW_THREADS = 64, 32, 128
-// defaults: cpu BM = 32, BN = 32
-// defaults: cuda BM = 32, BN = 32
+// tune: ROW_THREADS = 256, 64, 32, 128
+// defaults: cpu BM = 32, BN = 32, ROW_THREADS = 64
+// defaults: cuda BM = 32, BN = 32, ROW_THREADS = 64
 // defaults: cuda float32 BM = 64, BN = 128
 // defaults: cuda float16 bfloat16 BM = 128, BN = 128
 // dtypes: float32, float16, bfloat16

@@ -9,12 +9,13 @@
 // dispatch: project_out  threadgroups=(ceil_div(dims, BN), ceil_div(tokens, BM))  threads=(128)
 // scratch: qkv float32 (tokens, dims + 2 * kv_heads * (dims / heads))
 // scratch: attended float32 (tokens, dims)
-// tune: BM = 32, 64
-// tune: BN = 32, 64
+// tune: BM = 64, 32
+// tune: BN = 64, 32
 // tune: SG = 2, 1, 4
 // tune: SHARES = 1, 2
 // tune: AHEAD = 0, 1
-// defaults: cuda SG = 4, SHARES = 2, AHEAD = 1
+// defaults: cpu BM = 32, BN = 32
+// defaults: cuda BM = 32, BN = 32, SG = 4, SHARES = 2, AHEAD = 1
 // dtypes: float32, float16, bfloat16
 // limits: dims % (2 * heads) == 0, dims / heads <= 128, heads % kv_heads == 0
 #include "metalbench/attention.h"

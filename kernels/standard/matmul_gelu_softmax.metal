@@ -7,8 +7,9 @@
 // scratch: activated float32 (m, n)
 // tune: BM = 64, 32
 // tune: BN = 64, 32
-// tune: ROW_THREADS = 64, 32, 128
-// defaults: cpu BM = 32, BN = 32
+// tune: ROW_THREADS = 256, 64, 32, 128
+// defaults: cpu BM = 32, BN = 32, ROW_THREADS = 64
+// defaults: cuda ROW_THREADS = 64
 // dtypes: float32, float16, bfloat16
 #include "metalbench/activations.h"
 #include "metalbench/epilogues.h"

@@ -1,7 +1,9 @@
 // A matrix by a vector: one threadgroup a row, for rows are long. The matrix is read once, in quads,
 // and bounds the speed; two sums for each thread shorten the chain of additions.
 // dispatch: matvec  threadgroups=(m)  threads=(TG)
-// tune: TG = 128, 32, 64, 256, 512
+// tune: TG = 512, 128, 32, 64, 256
+// defaults: cpu TG = 128
+// defaults: cuda TG = 128
 #include "metalbench/reduce.h"
 #include "metalbench/rows.h"
 using namespace metal;

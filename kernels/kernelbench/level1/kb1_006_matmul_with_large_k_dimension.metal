@@ -5,9 +5,11 @@
 // dispatch: add  threads_in_grid=(ceil_div(m * n, 4))  threads=(64)
 // scratch: partial float32 (ceil_div(k, SHARE), m, n)
 // tune: SHARE = 1024, 512, 4096
-// tune: BM = 32, 64
-// tune: BN = 32, 64
+// tune: BM = 64, 32
+// tune: BN = 64, 32
 // tune: BK = 16, 8
+// defaults: cpu BM = 32, BN = 32
+// defaults: cuda BM = 32, BN = 32
 // math: fast
 #include "metalbench/epilogues.h"
 #include "metalbench/tiles.h"

@@ -2,9 +2,11 @@
 // tile's product runs over these, and a tile below the diagonal is zeros without one. That leaves a
 // sixth of the multiplications.
 // dispatch: product  threadgroups=(ceil_div(n, BN), ceil_div(n, BM))  threads=(128)
-// tune: BM = 32, 64
-// tune: BN = 32, 64
+// tune: BM = 64, 32
+// tune: BN = 64, 32
 // tune: BK = 16, 8
+// defaults: cpu BM = 32, BN = 32
+// defaults: cuda BM = 32, BN = 32
 // math: fast
 #include "metalbench/epilogues.h"
 #include "metalbench/tiles.h"

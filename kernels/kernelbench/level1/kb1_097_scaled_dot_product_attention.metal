@@ -6,9 +6,11 @@
 // dispatch: normalize  threadgroups=(batch * heads * tokens)  threads=(ROW_THREADS)
 // dispatch: gather  threadgroups=(ceil_div(dims, BN), ceil_div(tokens, BM), batch * heads)  threads=(128)
 // scratch: scores float32 (batch * heads, tokens, tokens)
-// tune: BM = 32, 64
-// tune: BN = 32, 64
-// tune: ROW_THREADS = 32, 64, 128
+// tune: BM = 64, 32
+// tune: BN = 64, 32
+// tune: ROW_THREADS = 128, 32, 64
+// defaults: cpu BM = 32, BN = 32, ROW_THREADS = 32
+// defaults: cuda BM = 32, BN = 32, ROW_THREADS = 32
 #include "metalbench/epilogues.h"
 #include "metalbench/softmax.h"
 #include "metalbench/tiles.h"

@@ -5,8 +5,10 @@
 // dispatch: add_terms  threadgroups=(ceil_div(rows * cols, 4 * TG * QUADS))  threads=(TG)
 // dispatch: finish  threadgroups=(1)  threads=(128)
 // scratch: partial float32 (ceil_div(rows * cols, 4 * TG * QUADS))
-// tune: TG = 64, 32, 128, 256
+// tune: TG = 256, 64, 32, 128
 // tune: QUADS = 16, 4, 8
+// defaults: cpu TG = 64
+// defaults: cuda TG = 64
 // limits: rows * cols <= 4294967292
 #include "metalbench/array_sum.h"
 using namespace metal;

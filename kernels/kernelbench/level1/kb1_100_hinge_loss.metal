@@ -4,7 +4,9 @@
 // dispatch: row_losses  threadgroups=(n)  threads=(TG)
 // dispatch: finish  threadgroups=(1)  threads=(128)
 // scratch: losses float32 (n)
-// tune: TG = 64, 32, 128, 256
+// tune: TG = 256, 64, 32, 128
+// defaults: cpu TG = 64
+// defaults: cuda TG = 64
 #include "metalbench/array_sum.h"
 #include "metalbench/rows.h"
 using namespace metal;

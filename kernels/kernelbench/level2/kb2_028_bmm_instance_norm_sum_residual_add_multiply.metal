@@ -2,10 +2,12 @@
 // (metalbench/norm.h).
 // dispatch: linear  threadgroups=(ceil_div(features, BN), ceil_div(batch, BM))  threads=(128)
 // dispatch: normalise  threadgroups=(batch)  threads=(TG)
-// tune: BM = 32, 64
-// tune: BN = 32, 64
+// tune: BM = 64, 32
+// tune: BN = 64, 32
 // tune: BK = 16, 8
-// tune: TG = 64, 32, 128, 256
+// tune: TG = 256, 64, 32, 128
+// defaults: cpu BM = 32, BN = 32, TG = 64
+// defaults: cuda BM = 32, BN = 32, TG = 64
 #include "metalbench/linear.h"
 #include "metalbench/norm.h"
 using namespace metalbench;
@@ -26,7 +28,7 @@ using namespace metalbench;
   float4 kept[4];
   device float* to = z + ulong(row) * features;
   device const float* with = y + ulong(row) * features;
-  const Row<float> from = row_of<float>(z, row, features);
+  const Row<float> from = row_of(z, row, features);
   const Moments moments = moments_of_row<TG, 4>(from, kept, memory, PLACE);
   const float scale = precise::rsqrt(moments.variance + 1e-5f);
   for (uint column = 4 * thread_index; column < features; column += 4 * TG) {

@@ -6,9 +6,11 @@
 // dispatch: finish  threadgroups=(batch)  threads=(32)
 // scratch: between float32 (batch, hidden)
 // scratch: shares float32 (batch, 2 * ceil_div(features, BN), 2)
-// tune: BM = 32, 64
-// tune: BN = 32, 64
+// tune: BM = 64, 32
+// tune: BN = 64, 32
 // tune: BK = 16, 8
+// defaults: cpu BM = 32, BN = 32
+// defaults: cuda BM = 32, BN = 32
 #include "metalbench/activations.h"
 #include "metalbench/linear.h"
 #include "metalbench/row_shares.h"

@@ -3,9 +3,11 @@
 // dispatch: linear  threadgroups=(ceil_div(features, BN), ceil_div(batch, BM))  threads=(128)
 // dispatch: finish  threadgroups=(batch)  threads=(32)
 // scratch: shares float32 (batch, 2 * ceil_div(features, BN))
-// tune: BM = 32, 64
-// tune: BN = 32, 64
+// tune: BM = 64, 32
+// tune: BN = 64, 32
 // tune: BK = 16, 8
+// defaults: cpu BM = 32, BN = 32
+// defaults: cuda BM = 32, BN = 32
 #include "metalbench/activations.h"
 #include "metalbench/linear.h"
 #include "metalbench/row_shares.h"

@@ -2,10 +2,12 @@
 // (metalbench/group_rows.h).
 // dispatch: linear  threadgroups=(ceil_div(features, BN), ceil_div(batch, BM))  threads=(128)
 // dispatch: normalise  threads_in_grid=(batch * groups * LANES)  threads=(128)
-// tune: BM = 32, 64
-// tune: BN = 32, 64
+// tune: BM = 64, 32
+// tune: BN = 64, 32
 // tune: BK = 16, 8
 // tune: LANES = 8, 4, 16, 32
+// defaults: cpu BM = 32, BN = 32
+// defaults: cuda BM = 32, BN = 32
 #include "metalbench/activations.h"
 #include "metalbench/group_rows.h"
 #include "metalbench/linear.h"

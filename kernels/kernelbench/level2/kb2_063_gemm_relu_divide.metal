@@ -1,8 +1,10 @@
 // relu(x W + b) / 2, on the sums of the product as they leave the registers.
 // dispatch: linear  threadgroups=(ceil_div(features, BN), ceil_div(batch, BM))  threads=(128)
-// tune: BM = 32, 64
-// tune: BN = 32, 64
+// tune: BM = 64, 32
+// tune: BN = 64, 32
 // tune: BK = 16, 8
+// defaults: cpu BM = 32, BN = 32
+// defaults: cuda BM = 32, BN = 32
 #include "metalbench/activations.h"
 #include "metalbench/linear.h"
 using namespace metalbench;

@@ -7,10 +7,12 @@
 // scratch: product float32 (batch, features)
 // scratch: minima float32 (batch)
 // tune: TG = 128, 64, 256
-// tune: BM = 32, 64
-// tune: BN = 32, 64
+// tune: BM = 64, 32
+// tune: BN = 64, 32
 // tune: BK = 16, 8
 // tune: LANES = 8, 4, 16, 32
+// defaults: cpu BM = 32, BN = 32
+// defaults: cuda BM = 32, BN = 32
 #include "metalbench/group_rows.h"
 #include "metalbench/linear.h"
 #include "metalbench/quads.h"

@@ -4,13 +4,15 @@
 // dispatch: linear  threadgroups=(ceil_div(features, BN), ceil_div(batch, BM))  threads=(128)
 // dispatch: normalise  threadgroups=(ceil_div(ceil_div(features, 4), QUADS))  threads=(QUADS, DOWN)
 // dispatch: exponentiate  threadgroups=(batch)  threads=(TG)
-// tune: TG = 64, 32, 128, 256
-// tune: BM = 32, 64
-// tune: BN = 32, 64
+// tune: TG = 256, 64, 32, 128
+// tune: BM = 64, 32
+// tune: BN = 64, 32
 // tune: BK = 16, 8
 // tune: QUADS = 8, 4
 // tune: DOWN = 16, 32, 64
 // tune: KEEP = 4, 16
+// defaults: cpu TG = 64, BM = 32, BN = 32
+// defaults: cuda TG = 64, BM = 32, BN = 32
 #include "metalbench/activations.h"
 #include "metalbench/column_norm.h"
 #include "metalbench/linear.h"
@@ -35,7 +37,7 @@ struct AffineThenScaled {
   layer.store(y, Biased<float>{gemm_bias, features}, tile, memory, PLACE);
 }
 
-[[kernel, max_total_threads_per_threadgroup(QUADS * DOWN)]] void normalise(
+[[kernel, max_total_threads_per_threadgroup(QUADS* DOWN)]] void normalise(
     device float* y, device const float* bn_weight, device const float* bn_bias,
     device const float* scale, constant uint& batch, constant uint& features,
     uint2 group [[threadgroup_position_in_grid]], uint2 at [[thread_position_in_threadgroup]]) {
@@ -47,6 +49,6 @@ struct AffineThenScaled {
 [[kernel]] void exponentiate(device float* y, constant uint& features,
                              uint row [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
   threadgroup float2 partial[TG / 32];
-  softmax_row<TG, 4>(row_of<float>(y, row, features, -INFINITY), y + ulong(row) * features, partial,
+  softmax_row<TG, 4>(row_of(y, row, features, -INFINITY), y + ulong(row) * features, partial,
                      PLACE);
 }

@@ -1,9 +1,11 @@
 // gelu(tanh(silu(x W + b + c))), on the sums of the product as they leave the registers. What gelu
 // gives of [-1, 1] is within it: the last clamp has nothing to do.
 // dispatch: linear  threadgroups=(ceil_div(features, BN), ceil_div(batch, BM))  threads=(128)
-// tune: BM = 32, 64
-// tune: BN = 32, 64
+// tune: BM = 64, 32
+// tune: BN = 64, 32
 // tune: BK = 16, 8
+// defaults: cpu BM = 32, BN = 32
+// defaults: cuda BM = 32, BN = 32
 #include "metalbench/activations.h"
 #include "metalbench/linear.h"
 using namespace metalbench;

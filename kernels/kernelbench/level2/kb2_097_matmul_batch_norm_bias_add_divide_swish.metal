@@ -2,12 +2,14 @@
 // product, in place (metalbench/column_norm.h).
 // dispatch: linear  threadgroups=(ceil_div(features, BN), ceil_div(batch, BM))  threads=(128)
 // dispatch: normalise  threadgroups=(ceil_div(ceil_div(features, 4), QUADS))  threads=(QUADS, DOWN)
-// tune: BM = 32, 64
-// tune: BN = 32, 64
+// tune: BM = 64, 32
+// tune: BN = 64, 32
 // tune: BK = 16, 8
 // tune: QUADS = 8, 4
 // tune: DOWN = 16, 32, 64
 // tune: KEEP = 4, 16
+// defaults: cpu BM = 32, BN = 32
+// defaults: cuda BM = 32, BN = 32
 #include "metalbench/activations.h"
 #include "metalbench/column_norm.h"
 #include "metalbench/linear.h"
@@ -31,7 +33,7 @@ struct ShiftedSilu {
   layer.store(y, Biased<float>{matmul_bias, features}, tile, memory, PLACE);
 }
 
-[[kernel, max_total_threads_per_threadgroup(QUADS * DOWN)]] void normalise(
+[[kernel, max_total_threads_per_threadgroup(QUADS* DOWN)]] void normalise(
     device float* y, device const float* bn_weight, device const float* bn_bias,
     device const float* bias, constant uint& batch, constant uint& features,
     uint2 group [[threadgroup_position_in_grid]], uint2 at [[thread_position_in_threadgroup]]) {

@@ -2,10 +2,12 @@
 // registers, softmax works on whole rows of them, in place (metalbench/softmax.h).
 // dispatch: linear  threadgroups=(ceil_div(features, BN), ceil_div(batch, BM))  threads=(128)
 // dispatch: normalise  threadgroups=(batch)  threads=(TG)
-// tune: BM = 32, 64
-// tune: BN = 32, 64
+// tune: BM = 64, 32
+// tune: BN = 64, 32
 // tune: BK = 16, 8
-// tune: TG = 64, 32, 128, 256
+// tune: TG = 256, 64, 32, 128
+// defaults: cpu BM = 32, BN = 32, TG = 64
+// defaults: cuda BM = 32, BN = 32, TG = 64
 #include "metalbench/activations.h"
 #include "metalbench/linear.h"
 #include "metalbench/softmax.h"
@@ -24,6 +26,6 @@ using namespace metalbench;
 [[kernel]] void normalise(device float* y, constant uint& features,
                           uint row [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
   threadgroup float2 partial[TG / 32];
-  softmax_row<TG, 4>(row_of<float>(y, row, features, -INFINITY), y + ulong(row) * features, partial,
+  softmax_row<TG, 4>(row_of(y, row, features, -INFINITY), y + ulong(row) * features, partial,
                      PLACE);
 }
