@@ -1,4 +1,4 @@
-"""What kernels do on an Apple GPU when nobody has tuned them: the first values of their tunables.
+"""What kernels do on an Apple GPU that they are not tuned for: the first values of tunables.
 
 A first value that suits the engine keeps most of a GPU idle: 32 threads for a row of logits, tiles
 that fetch each element twice as often, lanes that read 64 bytes apart.
