@@ -13,8 +13,8 @@ from metalbench.kernel.library import Entry, Library
 from metalbench.kernel.prepare import count_threads
 from metalbench.kernel.source_files import library_folder
 
-# Without the attribute Metal's compiler chooses the registers of a thread by itself. A pipeline of an
-# Apple GPU then takes only 384 threads in the worst cases seen.
+# Without the attribute Metal's compiler chooses the registers of a thread by itself. A pipeline
+# then takes only 384 threads in the worst cases seen on Apple GPUs.
 SAFE_THREADS = 384
 HEADERS = library_folder() / "include"
 _CONSTANT = re.compile(r"\bconstexpr uint (\w+) = (\d+);")

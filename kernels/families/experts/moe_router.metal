@@ -25,14 +25,14 @@ struct Logit {
     return;
   }
   LaneTop top = LaneTop::of(Logit{logits + ulong(token) * experts}, experts, lane);
-  const float peak = top.largest();
+  const float peak = LaneTop::number_of(top.largest());
   float power = 0.0f;
   uint mine = 0;
   for (uint rank = 0; rank < k; ++rank) {
-    const float best = top.largest();
+    const uint best = top.largest();
     const uint found = top.drop(best);
     mine = lane == rank ? found : mine;
-    power = lane == rank ? precise::exp(best - peak) : power;
+    power = lane == rank ? precise::exp(LaneTop::number_of(best) - peak) : power;
   }
   const float sum = simd_sum(power);
   if (lane < k) {

@@ -24,19 +24,19 @@ struct Logit {
     return;
   }
   LaneTop top = LaneTop::of(Logit{logits + ulong(token) * experts}, experts, lane);
-  const float peak = top.largest();
+  const float peak = LaneTop::number_of(top.largest());
   float sum = 0.0f;
   for (uint i = 0; i < LaneTop::kHeld; ++i) {
-    sum += precise::exp(top.held[i] - peak);
+    sum += precise::exp(top.number(i) - peak);
   }
   sum = simd_sum(sum);
   float share = 0.0f;
   uint mine = 0;
   for (uint rank = 0; rank < k; ++rank) {
-    const float best = top.largest();
+    const uint best = top.largest();
     const uint found = top.drop(best);
     mine = lane == rank ? found : mine;
-    share = lane == rank ? precise::exp(best - peak) / sum : share;
+    share = lane == rank ? precise::exp(LaneTop::number_of(best) - peak) / sum : share;
   }
   if (lane < k) {
     weights[token * k + lane] = DTYPE(share);

@@ -24,7 +24,7 @@ constant constexpr uint MOST = 4096;
   const ulong start = ulong(row) * cols;
   const uint n = sorted_length<HELD>(cols);
   for (uint i = thread_index; i < n; i += threads) {
-    keys[i] = i < cols ? ulong(sort_key(float(x[start + i]))) << 32 | i : ~ulong(0);
+    keys[i] = i < cols ? ulong(sort_key(x[start + i])) << 32 | i : ~ulong(0);
   }
   bitonic_sort<HELD>(keys, n, thread_index, threads);
   for (uint i = thread_index; i < cols; i += threads) {

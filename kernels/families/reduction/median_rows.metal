@@ -30,6 +30,7 @@ using namespace metalbench;
     lower = counts.x > float(above) ? upper : below;
   }
   if (thread_index == 0) {
-    y[row] = DTYPE(0.5f * of_sort_key(lower) + 0.5f * of_sort_key(upper));
+    const float mean = 0.5f * of_sort_key(lower) + 0.5f * of_sort_key(upper);
+    y[row] = lower == upper ? element_of_bits<DTYPE>(bits_of_sort_key(upper)) : DTYPE(mean);
   }
 }

@@ -25,10 +25,10 @@ constant constexpr uint MOST = 8192;
   const ulong start = ulong(row) * cols;
   const uint n = sorted_length<HELD>(cols);
   for (uint i = thread_index; i < n; i += threads) {
-    keys[i] = i < cols ? sort_key(float(x[start + i])) : ~uint(0);
+    keys[i] = i < cols ? signed_sort_key(x[start + i]) : ~uint(0);
   }
   bitonic_sort<HELD>(keys, n, thread_index, threads);
   for (uint i = thread_index; i < cols; i += threads) {
-    y[start + i] = DTYPE(of_sort_key(keys[i]));
+    y[start + i] = of_signed_sort_key<DTYPE>(keys[i]);
   }
 }

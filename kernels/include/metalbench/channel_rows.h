@@ -2,11 +2,20 @@
 // in quads, so that a SIMD-group reads 32 / Lanes of them as one piece. What is joined is of
 // row_shares.h, and a `Source` gives the quad of a column, as a Row (rows.h), or what is made of
 // it. Needs
-//   threads_in_grid=(LANES, rows)  threads=(LANES, 128 / LANES)
+//   threads_in_grid=(LANES * rows)  threads=(128)
 #pragma once
 #include "metalbench/row_shares.h"
 
 namespace metalbench {
+
+// Which of its row's lanes a thread is (x), and the row (y). It follows from the place in the
+// SIMD-group: which threads of a threadgroup of two dimensions are in one SIMD-group is not
+// specified.
+template <uint Lanes>
+inline uint2 lane_of_row(uint group, Place place) {
+  const uint own = place.simdgroup * (32 / Lanes) + place.lane / Lanes;
+  return uint2(place.lane % Lanes, group * (128 / Lanes) + own);
+}
 
 template <typename Join, uint Lanes, typename Source>
 inline typename Join::State join_channels(Source source, uint channels, uint lane) {

@@ -69,7 +69,7 @@ struct LargestOfColumns {
 };
 
 // Where sign times the element is largest, of equal ones the first. Every thread meets its rows in
-// ascending order. Where all are -inf the first row wins.
+// ascending order. Where all are -inf the first row wins; the first NaN is better than all numbers.
 template <uint Quads, uint Down, typename T>
 inline void arg_of_columns(float sign, device const T* x, device uint* y, uint rows, uint cols,
                            uint2 group, uint2 thread_position,
@@ -81,7 +81,8 @@ inline void arg_of_columns(float sign, device const T* x, device uint* y, uint r
   if (column < cols) {
     for (uint row = thread_position.y; row < rows; row += Down) {
       const float4 v = sign * load_quad(matrix + ulong(row) * cols, column, cols);
-      const bool4 wins = v > value;
+      // Not at or below: NaN wins, and nothing wins against NaN.
+      const bool4 wins = !(v <= value) && value == value;
       value = select(value, v, wins);
       index = select(index, uint4(row), wins);
     }
@@ -93,7 +94,10 @@ inline void arg_of_columns(float sign, device const T* x, device uint* y, uint r
     for (uint i = 1; i < Down; ++i) {
       const float4 v = partial.value[i][thread_position.x];
       const uint4 at = partial.row[i][thread_position.x];
-      const bool4 wins = v > value || (v == value && at < index);
+      const bool4 is_nan = value != value;
+      const bool4 is_better = !(v <= value) && !is_nan;
+      const bool4 is_equal = v == value || (v != v && is_nan);
+      const bool4 wins = is_better || (is_equal && at < index);
       value = select(value, v, wins);
       index = select(index, at, wins);
     }

@@ -104,8 +104,7 @@ inline uint key_of_rank(thread const RowKeys<Threads, Keep, T, At>& row, uint ra
     const uint3 enough = select(uint3(0), uint3(1), all.xyz >= float3(rank));
     key |= (enough.x + enough.y + enough.z) << bit;
   }
-  // What was not looked at is ones in the keys of what is negative.
-  return rest == 0 || key >> 31 ? key : key | ((1u << rest) - 1);
+  return key;
 }
 
 // The largest of the values that SIMD-groups have left.

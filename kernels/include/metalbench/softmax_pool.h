@@ -71,7 +71,11 @@ struct SoftmaxPool {
   INLINED static void observe(threadgroup ExpSum* voxels, threadgroup const float* sums, uint count,
                               bool is_first, Place place) {
     for (uint r = place.simdgroup; r < kVoxels; r += kTileThreads / 32) {
-      ExpSum so_far = is_first ? no_exp_sum() : voxels[r];
+      ExpSum so_far = no_exp_sum();
+      // Not `?:`, whose operands would be in different address spaces.
+      if (!is_first) {
+        so_far = voxels[r];
+      }
       float peak = so_far.peak;
       for (uint c = place.lane; c < count; c += 32) {
         peak = max(peak, sums[r * TileN + c]);

@@ -1,7 +1,8 @@
 // Bitonic sorting of one row in threadgroup memory: compare and exchange at distances that are
 // powers of two, the same for all data. Where lanes hold neighbours in registers, only what is
 // further apart than a SIMD-group's goes through memory, behind a barrier each time. Floats are
-// sorted by integers of the same order, with NaN last and both zeros alike.
+// sorted by integers of the same order, with NaN last. These come from the bits, without arithmetic:
+// Apple's GPUs replace subnormal operands and results of float arithmetic by zeros.
 #pragma once
 #include <metal_stdlib>
 
@@ -9,14 +10,49 @@ namespace metalbench {
 
 using namespace metal;
 
-inline uint sort_key(float v) {
-  const uint bits = as_type<uint>(v + 0.0f);
-  const uint key = bits & 0x80000000u ? ~bits : bits | 0x80000000u;
-  return isnan(v) ? 0xffffffffu : key;
+// The bits of a number as a float: those of a bfloat are the upper half. A half has none that is
+// subnormal as a float.
+inline uint float_bits(float v) { return as_type<uint>(v); }
+inline uint float_bits(half v) { return as_type<uint>(float(v)); }
+inline uint float_bits(bfloat v) { return uint(as_type<ushort>(v)) << 16; }
+
+// The number as an element of a type.
+template <typename T>
+inline T element_of_bits(uint bits) {
+  return T(as_type<float>(bits));
+}
+template <>
+inline bfloat element_of_bits<bfloat>(uint bits) {
+  return as_type<bfloat>(ushort(bits >> 16));
 }
 
-inline float of_sort_key(uint key) {
-  return as_type<float>(key & 0x80000000u ? key & 0x7fffffffu : ~key);
+inline bool is_nan_bits(uint bits) { return (bits & 0x7fffffffu) > 0x7f800000u; }
+
+// Both zeros have the same key.
+template <typename T>
+inline uint sort_key(T v) {
+  const uint bits = float_bits(v);
+  const uint key = bits & 0x80000000u ? 0 - bits : bits | 0x80000000u;
+  return is_nan_bits(bits) ? 0xffffffffu : key;
+}
+
+inline uint bits_of_sort_key(uint key) {
+  return key & 0x80000000u ? key & 0x7fffffffu : 0 - key;
+}
+
+inline float of_sort_key(uint key) { return as_type<float>(bits_of_sort_key(key)); }
+
+// -0 is below 0, so that the number is found again with its sign.
+template <typename T>
+inline uint signed_sort_key(T v) {
+  const uint bits = float_bits(v);
+  const uint key = bits & 0x80000000u ? ~bits : bits | 0x80000000u;
+  return is_nan_bits(bits) ? 0xffffffffu : key;
+}
+
+template <typename T>
+inline T of_signed_sort_key(uint key) {
+  return element_of_bits<T>(key & 0x80000000u ? key & 0x7fffffffu : ~key);
 }
 
 inline uint power_of_two_from(uint n) { return n <= 1 ? 1 : 1u << (32 - clz(n - 1)); }

@@ -4,7 +4,7 @@
 // the result in place, some lanes a pixel (metalbench/channel_rows.h).
 // dispatch: add_slices  threads_in_grid=(ceil_div(channels, 4), height * width, batch)  threads=(4, 32, 1)
 // dispatch: convolve  threadgroups=(ceil_div(filters, BN), ceil_div(batch * height * width, BM))  threads=(128)
-// dispatch: normalise  threads_in_grid=(LANES, batch * height * width)  threads=(LANES, 128 / LANES)
+// dispatch: normalise  threads_in_grid=(LANES * batch * height * width)  threads=(128)
 // scratch: planes float32 (batch, 3, height, width, channels)
 // tune: BM = 64, 32
 // tune: BN = 64, 32
@@ -68,7 +68,8 @@ struct MeanThenBias {
 }
 
 [[kernel]] void normalise(device float* y, constant uint& filters,
-                          uint2 at [[thread_position_in_grid]]) {
+                          uint group [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
+  const uint2 at = lane_of_row<LANES>(group, PLACE);
   device float* pixel = y + ulong(at.y) * filters;
   const SoftmaxOf<Row<float>> softmax =
       softmax_of<LANES>(Row<float>{pixel, filters, 0.0f}, filters, at.x);

@@ -3,7 +3,7 @@
 // softmax works on what it leaves, in place, some lanes a pixel (metalbench/pooled_windows.h,
 // metalbench/channel_rows.h).
 // dispatch: convolve  threadgroups=(ceil_div(filters, BN), ceil_div((height - 2) * (width - 2), BM), batch)  threads=(128)
-// dispatch: normalise  threads_in_grid=(LANES, batch * (height - 2) * (width - 2))  threads=(LANES, 128 / LANES)
+// dispatch: normalise  threads_in_grid=(LANES * batch * (height - 2) * (width - 2))  threads=(128)
 // tune: BM = 32, 64
 // tune: BN = 32, 16
 // tune: BK = 16, 8
@@ -27,7 +27,8 @@ using namespace metalbench;
 }
 
 [[kernel]] void normalise(device float* y, constant uint& filters,
-                          uint2 at [[thread_position_in_grid]]) {
+                          uint group [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
+  const uint2 at = lane_of_row<LANES>(group, PLACE);
   device float* pixel = y + ulong(at.y) * filters;
   const SoftmaxOf<Row<float>> softmax =
       softmax_of<LANES>(Row<float>{pixel, filters, 0.0f}, filters, at.x);

@@ -3,7 +3,7 @@
 // memory, of which some lanes have a pixel (metalbench/pooled_windows.h,
 // metalbench/channel_rows.h).
 // dispatch: convolve  threadgroups=(ceil_div(filters, BN), ceil_div(8 * (depth / 2) * (height / 2) * (width / 2), BM), batch)  threads=(128)
-// dispatch: finish  threads_in_grid=(LANES, batch * (depth / 2) * (height / 2) * (width / 2))  threads=(LANES, 128 / LANES)
+// dispatch: finish  threads_in_grid=(LANES * batch * (depth / 2) * (height / 2) * (width / 2))  threads=(128)
 // scratch: pooled float32 (batch, (depth / 2) * (height / 2) * (width / 2), filters)
 // tune: BM = 64, 32
 // tune: BN = 64, 32
@@ -28,7 +28,8 @@ using namespace metalbench;
 }
 
 [[kernel]] void finish(device const float* pooled, device float* y, constant uint& filters,
-                       uint2 at [[thread_position_in_grid]]) {
+                       uint group [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
+  const uint2 at = lane_of_row<LANES>(group, PLACE);
   const Row<float> source = {pooled + ulong(at.y) * filters, filters, 0.0f};
   const float2 state = join_channels<RowExpSum, LANES>(source, filters, at.x);
   if (at.x == 0) {

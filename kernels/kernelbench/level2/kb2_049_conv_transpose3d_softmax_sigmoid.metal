@@ -1,7 +1,7 @@
 // sigmoid(softmax over channels of a transposed convolution), 3 x 3 x 3 taps, steps of 2, channels
 // last. Softmax works on the product in place, some lanes a pixel (metalbench/channel_rows.h).
 // dispatch: convolve  threadgroups=(ceil_div(filters, BN), ceil_div(batch * depth * height * width, BM), 8)  threads=(128)
-// dispatch: normalise  threads_in_grid=(LANES, batch * 2 * depth * 2 * height * 2 * width)  threads=(LANES, 128 / LANES)
+// dispatch: normalise  threads_in_grid=(LANES * batch * 2 * depth * 2 * height * 2 * width)  threads=(128)
 // tune: BM = 64, 32
 // tune: BN = 64, 32
 // tune: BK = 16, 8
@@ -30,7 +30,8 @@ using namespace metalbench;
 }
 
 [[kernel]] void normalise(device float* y, constant uint& filters,
-                          uint2 at [[thread_position_in_grid]]) {
+                          uint group [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
+  const uint2 at = lane_of_row<LANES>(group, PLACE);
   device float* pixel = y + ulong(at.y) * filters;
   const SoftmaxOf<Row<float>> softmax =
       softmax_of<LANES>(Row<float>{pixel, filters, 0.0f}, filters, at.x);

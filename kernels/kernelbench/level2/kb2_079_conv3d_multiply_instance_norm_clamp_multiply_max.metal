@@ -4,7 +4,7 @@
 // metalbench/channel_rows.h).
 // dispatch: convolve  threadgroups=(ceil_div(filters, BN), ceil_div((depth - 2) * (height - 2) * (width - 2), BM), batch)  threads=(128)
 // dispatch: join  threadgroups=(batch * filters)  threads=(TG)
-// dispatch: finish  threads_in_grid=(LANES, (depth - 2) * (height - 2) * (width - 2), batch)  threads=(LANES, 128 / LANES, 1)
+// dispatch: finish  threads_in_grid=(LANES * (depth - 2) * (height - 2) * (width - 2), batch)  threads=(128, 1)
 // scratch: shares float32 (batch, ceil_div((depth - 2) * (height - 2) * (width - 2), BM), filters, 4)
 // scratch: moments float32 (batch, filters, 2)
 // scratch: sums float32 (batch, (depth - 2) * (height - 2) * (width - 2), filters)
@@ -80,9 +80,10 @@ struct ClippedThenScaled {
 [[kernel]] void finish(device const float* sums, device const float* moments,
                        device const float* multiplier, device float* y, constant uint& depth,
                        constant uint& height, constant uint& width, constant uint& filters,
-                       uint3 at [[thread_position_in_grid]]) {
-  const ulong pixel = ulong(at.z) * ((depth - 2) * (height - 2) * (width - 2)) + at.y;
-  device const float2* own = (device const float2*)moments + at.z * filters;
+                       uint2 group [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
+  const uint2 at = lane_of_row<LANES>(group.x, PLACE);
+  const ulong pixel = ulong(group.y) * ((depth - 2) * (height - 2) * (width - 2)) + at.y;
+  device const float2* own = (device const float2*)moments + group.y * filters;
   const Normalised norm = {sums + pixel * filters, own, filters, 1};
   const ClippedThenScaled source = {norm, multiplier};
   const float state = join_channels<RowMax, LANES>(source, filters, at.x);

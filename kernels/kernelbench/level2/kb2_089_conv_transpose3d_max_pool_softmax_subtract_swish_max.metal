@@ -4,7 +4,7 @@
 // memory, of which some lanes have a pixel (metalbench/pooled_windows.h,
 // metalbench/channel_rows.h).
 // dispatch: convolve  threadgroups=(ceil_div(filters, BN), ceil_div(((2 * depth) / 2) * ((2 * height) / 2) * ((2 * width) / 2), BM), batch)  threads=(128)
-// dispatch: finish  threads_in_grid=(LANES, batch * ((2 * depth) / 2) * ((2 * height) / 2) * ((2 * width) / 2))  threads=(LANES, 128 / LANES)
+// dispatch: finish  threads_in_grid=(LANES * batch * ((2 * depth) / 2) * ((2 * height) / 2) * ((2 * width) / 2))  threads=(128)
 // scratch: pooled float32 (batch, ((2 * depth) / 2) * ((2 * height) / 2) * ((2 * width) / 2), filters)
 // tune: BM = 32, 64
 // tune: BN = 16, 32
@@ -38,7 +38,9 @@ struct SiluOfLess {
 }
 
 [[kernel]] void finish(device const float* pooled, device const float* subtract, device float* y,
-                       constant uint& filters, uint2 at [[thread_position_in_grid]]) {
+                       constant uint& filters, uint group [[threadgroup_position_in_grid]],
+                       PLACE_ARGUMENTS) {
+  const uint2 at = lane_of_row<LANES>(group, PLACE);
   const Row<float> source = {pooled + ulong(at.y) * filters, filters, 0.0f};
   const SiluOfLess silu = {softmax_of<LANES>(source, filters, at.x), subtract};
   const float top = join_channels<RowMax, LANES>(silu, filters, at.x);

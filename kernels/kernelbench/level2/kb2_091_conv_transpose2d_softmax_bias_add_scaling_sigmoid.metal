@@ -2,7 +2,7 @@
 // channels last. Softmax works on the product in place, some lanes a pixel
 // (metalbench/channel_rows.h).
 // dispatch: convolve  threadgroups=(ceil_div(filters, BN), ceil_div(batch * (height + 1) * (width + 1), BM), 4)  threads=(128)
-// dispatch: normalise  threads_in_grid=(LANES, batch * (2 * height + 1) * (2 * width + 1))  threads=(LANES, 128 / LANES)
+// dispatch: normalise  threads_in_grid=(LANES * batch * (2 * height + 1) * (2 * width + 1))  threads=(128)
 // tune: BM = 64, 32
 // tune: BN = 64, 32
 // tune: BK = 16, 8
@@ -27,7 +27,8 @@ using namespace metalbench;
 }
 
 [[kernel]] void normalise(device const float* bias, device float* y, constant uint& filters,
-                          uint2 at [[thread_position_in_grid]]) {
+                          uint group [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
+  const uint2 at = lane_of_row<LANES>(group, PLACE);
   device float* pixel = y + ulong(at.y) * filters;
   const SoftmaxOf<Row<float>> softmax =
       softmax_of<LANES>(Row<float>{pixel, filters, 0.0f}, filters, at.x);

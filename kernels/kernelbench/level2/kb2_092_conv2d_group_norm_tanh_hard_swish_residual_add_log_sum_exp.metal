@@ -3,7 +3,7 @@
 // only once more, some lanes a pixel (metalbench/window_norms.h, metalbench/channel_rows.h).
 // dispatch: convolve  threadgroups=(ceil_div(filters, BN), ceil_div((height - 2) * (width - 2), BM), batch)  threads=(128)
 // dispatch: join  threadgroups=(batch * groups)  threads=(TG)
-// dispatch: finish  threads_in_grid=(LANES, (height - 2) * (width - 2), batch)  threads=(LANES, 128 / LANES, 1)
+// dispatch: finish  threads_in_grid=(LANES * (height - 2) * (width - 2), batch)  threads=(128, 1)
 // scratch: shares float32 (batch, ceil_div((height - 2) * (width - 2), BM), filters, 4)
 // scratch: moments float32 (batch, groups, 2)
 // scratch: sums float32 (batch, (height - 2) * (width - 2), filters)
@@ -68,9 +68,10 @@ struct Residual {
                        device const float* group_norm_weight, device const float* group_norm_bias,
                        device float* y, constant uint& height, constant uint& width,
                        constant uint& filters, constant uint& groups,
-                       uint3 at [[thread_position_in_grid]]) {
-  const ulong pixel = ulong(at.z) * ((height - 2) * (width - 2)) + at.y;
-  device const float2* own = (device const float2*)moments + at.z * groups;
+                       uint2 group [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
+  const uint2 at = lane_of_row<LANES>(group.x, PLACE);
+  const ulong pixel = ulong(group.y) * ((height - 2) * (width - 2)) + at.y;
+  device const float2* own = (device const float2*)moments + group.y * groups;
   const Normalised norm = {sums + pixel * filters, own, filters, filters / groups};
   const Residual source = {norm, {group_norm_weight, group_norm_bias, filters}};
   const float2 state = join_channels<RowExpSum, LANES>(source, filters, at.x);
