@@ -13,6 +13,7 @@ from metalbench.cli.options import (
     dtype_option,
     include_option,
     kernels_option,
+    read_tunables,
     seed_option,
     standard_option,
     writable,
@@ -62,21 +63,6 @@ Exit codes: 0 no errors (there may be warnings), 1 errors, 2 wrong usage, or it 
 """
 
 
-def _tunables(
-    ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]
-) -> dict[str, int]:
-    """Read NAME=VALUE."""
-    found = {}
-    for value in values:
-        name, _, number = value.partition("=")
-        try:
-            found[name] = int(number)
-        except ValueError:
-            message = f"expected NAME=NUMBER, got {value}"
-            raise click.BadParameter(message, ctx, parameter) from None
-    return found
-
-
 @click.command(epilog=EXAMPLES, short_help="Find faults of a kernel: races, bounds, ...")
 @click.argument("kernel", metavar="NAME|FILE.metal", shell_complete=complete_names)
 @click.option(
@@ -109,7 +95,7 @@ def _tunables(
     "tunables",
     metavar="NAME=VALUE",
     multiple=True,
-    callback=_tunables,
+    callback=read_tunables,
     help="Value of a `// tune:` line, else its first. Repeatable.",
 )
 @click.option(

@@ -72,6 +72,7 @@ OWN = {
     "run": "run:run",
     "list": "listing:list_tasks",
     "show": "show:show",
+    "export": "export:export",
     "check": "check:check",
     "compile": "compiling:compile_file",
     "compare": "compare:compare",
@@ -103,6 +104,7 @@ Start here:
   metalbench run softmax       one kernel, with the full report
   metalbench run softmax --on ssh://mac.local  the same, timed on another machine
   metalbench show softmax      its task, source, arguments and history
+  metalbench export softmax --standalone  one file, for MLX, Swift or Objective-C++
   metalbench compare latest~1  the latest run against the one before
   metalbench history           every kernel over time: did it get slower?
   metalbench leaderboard       the fastest known kernel of every task, also as a page

@@ -265,6 +265,21 @@ def kernel_options(command: Command) -> Command:
     return command
 
 
+def read_tunables(
+    ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> dict[str, int]:
+    """Read NAME=VALUE."""
+    found = {}
+    for value in values:
+        name, _, number = value.partition("=")
+        try:
+            found[name] = int(number)
+        except ValueError:
+            message = f"expected NAME=NUMBER, got {value}"
+            raise click.BadParameter(message, ctx, parameter) from None
+    return found
+
+
 def dtype_option(*declarations: str, **attributes: Any) -> Callable[[Command], Command]:
     """``--dtype``; with `multiple` also all types at once."""
     choices = (*DTYPES, "all") if attributes.get("multiple") else DTYPES

@@ -210,7 +210,7 @@ def put_defaults_first(
 # Parse the directives of a kernel header, such as `// dispatch: ...`.
 
 _DIRECTIVE = re.compile(r"\s*//\s*(\w+):(.*)")
-_FORMS = {
+LINE_FORMS = {
     "dispatch": "`// dispatch: kernel threadgroups=(...) threads=(...)`",
     "scratch": "`// scratch: name float32 (rows, 32)`",
     "tune": "`// tune: NAME = 128, 256`",
@@ -319,17 +319,17 @@ class Header:
         for self._line, text in enumerate(source.splitlines(), 1):
             inside = inside and (not text.strip() or text.lstrip().startswith("//"))
             match = _DIRECTIVE.match(text)
-            if match and match[1] in _FORMS:
+            if match and match[1] in LINE_FORMS:
                 if not inside:
                     raise self._error(f"`// {match[1]}:` must stand above the first line of code")
                 self._directive(match[1], match[2], match.start(2))
             elif inside and match:
                 self._reject_misspelt(match[1], match[2])
-            if inside and not (match and match[1] in _FORMS) and text.strip(" /"):
+            if inside and not (match and match[1] in LINE_FORMS) and text.strip(" /"):
                 self.prose.append(text.strip(" /"))
         if not self.dispatches:
             self._line = 1
-            raise self._error(f"no dispatch line; add {_FORMS['dispatch']} to the header")
+            raise self._error(f"no dispatch line; add {LINE_FORMS['dispatch']} to the header")
         fault = find_fault(self.defaults, self.tunables, self.dtypes or ("float32",))
         if fault:
             self._line, message = fault
@@ -339,7 +339,7 @@ class Header:
         return DeclarationError(f"[{self._name}] {self._file}:{self._line}: {message}")
 
     def _reject_misspelt(self, word: str, rest: str) -> None:
-        keyword = find_misspelt_keyword(word, rest, _FORMS)
+        keyword = find_misspelt_keyword(word, rest, LINE_FORMS)
         if keyword:
             raise self._error(f"unknown header line `// {word}:`; did you mean {keyword!r}?")
 
@@ -355,7 +355,9 @@ class Header:
                 raise parser.error("the end of the line")
         except DeclarationError as error:
             message = str(error).removeprefix(f"[{self._name}] ")
-            raise DeclarationError(f"[{self._name}] {message}; write {_FORMS[keyword]}") from None
+            raise DeclarationError(
+                f"[{self._name}] {message}; write {LINE_FORMS[keyword]}"
+            ) from None
 
     def _read_dispatch(self, parser: Parser) -> None:
         function = parser.name("the name of a kernel")

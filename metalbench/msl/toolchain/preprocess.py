@@ -88,12 +88,18 @@ _IN_MESSAGE = re.compile(r"[^\s:'\"]*/\.\.?/[^\s:'\"]*")
 
 
 def preprocess(
-    source: str, filename: str, macros: Mapping[str, str], include_dirs: Sequence[str]
+    source: str,
+    filename: str,
+    macros: Mapping[str, str],
+    include_dirs: Sequence[str],
+    *,
+    comments: bool = False,
 ) -> str:
     """Return the source with includes and macros expanded, and line markers.
 
-    `#include "..."` searches the folder of `filename` first. Raise CompileError with clang's
-    message, and for files outside of the source's and the include folders (included.py).
+    `#include "..."` searches the folder of `filename` first. `comments` keeps the comments. Raise
+    CompileError with clang's message, and for files outside of the source's and the include folders
+    (included.py).
     """
     tools = find_toolchain()
     folder = Path(filename).resolve().parent
@@ -108,6 +114,7 @@ def preprocess(
     command += [f"-D{name}={value}" for name, value in defined.items()]
     command += [f"-I{Path(folder_).resolve()}" for folder_ in include_dirs]
     command += [f"-isystem{tools.empty_headers}", "-"]
+    command += ["-C"] if comments else []
     source = source.removeprefix("\ufeff")  # a byte order mark
     source = _PACK.sub(rf"\1{_HIDDEN_PACK}", source)
     text = f'# 1 "{escape_file_name(filename)}"\n{source}'

@@ -1,0 +1,38 @@
+"""`metalbench export`."""
+
+from __future__ import annotations
+
+from click.testing import CliRunner
+
+from metalbench.cli.export import export
+
+
+def run(*arguments: str):
+    return CliRunner().invoke(export, list(arguments))
+
+
+def test_export_writes_the_kernel_and_code_of_all_hosts(tmp_path):
+    result = run("relu", "--standalone", "--host", "all", "-o", str(tmp_path / "new"))
+    assert result.exit_code == 0, result.output
+    names = {each.name for each in (tmp_path / "new").iterdir()}
+    assert names == {"relu.metal", "relu.py", "relu.mm", "relu.swift"}
+    assert str(tmp_path / "new" / "relu.metal") in result.output
+
+
+def test_export_leaves_out_what_a_host_cannot_and_says_so(tmp_path):
+    result = run("kv_append", "--standalone", "--host", "all", "-o", str(tmp_path))
+    assert result.exit_code == 0, result.output
+    assert "Left out: [kv_append] a kernel of MLX cannot update cache in place" in result.output
+    assert not (tmp_path / "kv_append.py").exists()
+
+
+def test_export_writes_nothing_if_the_asked_host_cannot(tmp_path):
+    result = run("kv_append", "--standalone", "--host", "mlx", "-o", str(tmp_path / "new"))
+    assert "cannot update cache in place" in str(result.exception)
+    assert not (tmp_path / "new").exists()
+
+
+def test_export_wants_a_form():
+    result = run("relu")
+    assert result.exit_code == 2
+    assert "expected --standalone" in result.output
