@@ -25,6 +25,8 @@ def added(x, index, values):
         small=dict(rows=64, cols=32, updates=96),
         odd1=dict(rows=37, cols=33, updates=101),
         odd2=dict(rows=130, cols=13, updates=40),
+        # Most updates are of one row.
+        odd3=dict(rows=2, cols=32, updates=5000),
         seed=dict(rows=2048, cols=256, updates=4096),
         large=dict(rows=32768, cols=512, updates=65536),
     ),
