@@ -5,7 +5,7 @@
 // instance: sum_middle_axis FUNCTION = 0
 // instance: max_middle_axis FUNCTION = 1
 // tune: QUADS = 16, 8, 32
-// tune: DOWN = 8, 4, 16, 64
+// tune: DOWN = 32, 8, 4, 16, 64
 // defaults: cpu DOWN = 4
 // defaults: cuda DOWN = 64
 // dtypes: float32, float16, bfloat16
