@@ -182,6 +182,11 @@ def read_standalone_kernel(path: Path, arrays: Path | None = None) -> Standalone
     Raise DeclarationError, with file and line, if a line is wrong.
     """
     kernel = header.read(path)
+    for name, line in kernel.inouts.items():
+        raise DeclarationError(
+            f"[{kernel.name}] {path.name}:{line}: `// inout:` is for kernels of a task; here write "
+            f"`// buffer: {name} float32 (1024) normal inout`"
+        )
     lines = _Lines(kernel)
     lines.read()
     if arrays is not None:

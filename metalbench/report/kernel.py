@@ -28,7 +28,8 @@ def task_section(entry: Entry) -> Group:
     task = entry.task
     arrays = Table.grid(padding=(0, 2, 0, 0))
     for name, given in task.inputs.items():
-        arrays.add_row("  in", name, _shape(given), _type(given), given.distribution)
+        becomes = f"; may become {task.inout[name]} in place" if name in task.inout else ""
+        arrays.add_row("  in", name, _shape(given), _type(given), given.distribution + becomes)
     for name, made in task.outputs.items():
         arrays.add_row("  out", name, _shape(made), _type(made), "")
     for name, value in task.constants.items():

@@ -112,6 +112,7 @@ def test_a_file_without_arrays_is_refused(tmp_path):
         ("buffer: x float32 (4) zeros", "'x' is declared twice"),
         ("buffer: z float32 (n - n) zeros", "every extent of z to be 1 or more"),
         ("value: m = many", "expected `// value: name = 1024`, got `m = many`"),
+        ("inout: x", "`// inout:` is for kernels of a task; here write `// buffer: x"),
         ("bufer: z float32 (4) zeros", "unknown header line `// bufer:`; did you mean 'buffer'"),
         ("Buffer: z float32 (4) zeros", "did you mean 'buffer'"),
         ("buffers: z int8 (4) iota", "did you mean 'buffer'"),

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from io import StringIO
 
 import numpy as np
 import pytest
 from in_place import COPYING, RIGHT, placed
+from rich.console import Console
 
 from metalbench import _core
 from metalbench.errors import DeclarationError
 from metalbench.kernel.header import parse
+from metalbench.kernel.library import Library
 from metalbench.kernel.prepare import compile_kernel
+from metalbench.report.kernel import task_section
 from metalbench.task import normal, output, task
 from metalbench.task.workload import workload
 
@@ -90,6 +94,12 @@ def test_wrong_arguments_are_refused(before, after, said):
         source = source.replace("cache[position[i]] = fresh[i]", "(void)cache")
     with pytest.raises(DeclarationError, match=said):
         compiled(source)
+
+
+def test_show_names_the_inputs_that_may_be_updated():
+    console = Console(file=StringIO(), width=200)
+    console.print(task_section(Library().entry("kv_append")))
+    assert "normal(0, 1); may become y in place" in console.file.getvalue()
 
 
 def test_bytes_of_an_update_in_place_are_declared_for_themselves():
