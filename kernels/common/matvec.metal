@@ -21,16 +21,19 @@ using namespace metalbench;
   // Rows past the last one repeat it, so that the loop needs no test; they are not stored.
   device const DTYPE* row[ROWS];
   float4 sums[ROWS];
+  UNROLLED
   for (uint r = 0; r < ROWS; ++r) {
     row[r] = a + ulong(min(first + r, rows - 1)) * cols;
     sums[r] = 0.0f;
   }
   for (uint column = 4 * lane; column < cols; column += 4 * 32) {
     const float4 v = load_quad(x, column, cols);
+    UNROLLED
     for (uint r = 0; r < ROWS; ++r) {
       sums[r] = fma(load_quad(row[r], column, cols), v, sums[r]);
     }
   }
+  UNROLLED
   for (uint r = 0; r < ROWS; ++r) {
     const float sum = simd_sum(total(sums[r]));
     if (lane == 0 && first + r < rows) {

@@ -9,6 +9,8 @@
 // defaults: cuda TILE = 64
 // dtypes: float32, float16, bfloat16
 #include <metal_stdlib>
+
+#include "metalbench/inlined.h"
 using namespace metal;
 
 [[kernel, max_total_threads_per_threadgroup(32 * HEIGHT)]] void transpose_2d(
@@ -20,19 +22,25 @@ using namespace metal;
   const uint2 corner = tile * TILE;
 
   DTYPE kept[DEEP][WIDE];
+  UNROLLED
   for (uint i = 0; i < DEEP; ++i) {
+    UNROLLED
     for (uint j = 0; j < WIDE; ++j) {
       const uint2 at = corner + thread_position + uint2(j * 32, i * HEIGHT);
       kept[i][j] = at.y < rows && at.x < cols ? x[ulong(at.y) * cols + at.x] : DTYPE(0);
     }
   }
+  UNROLLED
   for (uint i = 0; i < DEEP; ++i) {
+    UNROLLED
     for (uint j = 0; j < WIDE; ++j) {
       block[thread_position.y + i * HEIGHT][thread_position.x + j * 32] = kept[i][j];
     }
   }
   threadgroup_barrier(mem_flags::mem_threadgroup);
+  UNROLLED
   for (uint i = 0; i < DEEP; ++i) {
+    UNROLLED
     for (uint j = 0; j < WIDE; ++j) {
       const uint2 inside = thread_position + uint2(j * 32, i * HEIGHT);
       const uint2 at = corner.yx + inside;

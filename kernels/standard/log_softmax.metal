@@ -25,10 +25,12 @@ using namespace metalbench;
   const uint beyond = 4 * (thread_index + KEEP * threads);
   float4 kept[KEEP];
   ExpSum mine = no_exp_sum();
+  UNROLLED
   for (uint i = 0; i < KEEP; ++i) {
     kept[i] = from(4 * (thread_index + i * threads));
     mine.peak = max(mine.peak, largest(kept[i]));
   }
+  UNROLLED
   for (uint i = 0; i < KEEP; ++i) {
     mine.sum += total(exp(kept[i] - mine.peak));
   }
@@ -37,9 +39,11 @@ using namespace metalbench;
   }
   const ExpSum all = group_exp_sum<TG / 32>(mine, partial, place);
   const float log_sum = precise::log(all.sum);
+  UNROLLED
   for (uint i = 0; i < KEEP; ++i) {
-    store_quad(to, 4 * (thread_index + i * threads), cols, (kept[i] - all.peak) - log_sum);
+    kept[i] = (kept[i] - all.peak) - log_sum;
   }
+  put_kept(ToRow<DTYPE>{to, cols}, kept, cols, thread_index, threads);
   for (uint column = beyond; column < cols; column += 4 * threads) {
     store_quad(to, column, cols, (from(column) - all.peak) - log_sum);
   }

@@ -105,8 +105,10 @@ def test_a_header_needs_its_barrier(
     changed = tmp_path / header
     changed.parent.mkdir()
     changed.write_text(broken)
-    users = users_of(header)[:MOST_TRIED]
+    users = users_of(header)
     assert users
+    # Some include the header without the function that has the barrier.
+    users = users[:: -(-len(users) // MOST_TRIED)]
     assert any(
         is_told(device, replace(entry.kernel(), include_dirs=(tmp_path,)), entry) for entry in users
     )

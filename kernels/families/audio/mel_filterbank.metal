@@ -14,6 +14,7 @@ using namespace metalbench;
 
 struct Logarithm {
   float4 operator()(float4 v, uint, uint) const {
+    UNROLLED
     for (uint i = 0; i < 4; ++i) {
       v[i] = precise::log(v[i] + 1e-5f);
     }

@@ -15,7 +15,9 @@ using namespace metalbench;
   const uint high = height - 2, wide = width - 2, column = 4 * at.x;
   const uint row = at.z % height, image = at.z / height;
   float4 sum = 0.0f;
+  UNROLLED
   for (uint i = 0; i < 3; ++i) {
+    UNROLLED
     for (uint j = 0; j < 3; ++j) {
       // Past either end: below zero is a large number.
       const uint patch_row = row - i, patch_column = at.y - j;

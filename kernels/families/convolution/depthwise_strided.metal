@@ -15,8 +15,10 @@ using namespace metalbench;
   const uint quads = (channels + 3) / 4, wide = (width + 1) / 2, high = (height + 1) / 2;
   const uint channel = 4 * (at.x % quads), column = at.x / quads;
   float4 filter[9];
+  UNROLLED
   for (uint i = 0; i < 4; ++i) {
     const uint own = min(channel + i, channels - 1);
+    UNROLLED
     for (uint tap = 0; tap < 9; ++tap) {
       filter[tap][i] = float(w[own * 9 + tap]);
     }
@@ -24,6 +26,7 @@ using namespace metalbench;
   device const DTYPE* image = x + ulong(at.z) * height * width * channels;
   for (uint row = at.y * ROWS; row < min(high, (at.y + 1) * ROWS); ++row) {
     float4 sum = 0.0f;
+    UNROLLED
     for (uint tap = 0; tap < 9; ++tap) {
       // Before the first pixel is past the last one, too.
       const uint line = 2 * row + tap / 3 - 1, pixel = 2 * column + tap % 3 - 1;

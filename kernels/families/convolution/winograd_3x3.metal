@@ -44,6 +44,7 @@ static void of_sums(thread float4* at, uint step) {
 // The 16 numbers of four channels to their matrices, `apart` from each other.
 static void put_places(thread const float4 (&v)[16], device float* row, ulong apart, uint channel,
                        uint channels) {
+  UNROLLED
   for (uint place = 0; place < 16; ++place) {
     store_quad(row + place * apart, channel, channels, v[place]);
   }
@@ -52,13 +53,16 @@ static void put_places(thread const float4 (&v)[16], device float* row, ulong ap
 [[kernel]] void transform_filters(device const DTYPE* w, device float* u, constant uint& filters,
                                   constant uint& channels, uint2 at [[thread_position_in_grid]]) {
   float4 v[16];
+  UNROLLED
   for (uint tap = 0; tap < 9; ++tap) {
     v[tap / 3 * 4 + tap % 3] =
         load_quad(w + (ulong(at.y) * 9 + tap) * channels, 4 * at.x, channels);
   }
+  UNROLLED
   for (uint i = 0; i < 3; ++i) {
     of_taps(v + 4 * i, 1);
   }
+  UNROLLED
   for (uint i = 0; i < 4; ++i) {
     of_taps(v + i, 4);
   }
@@ -72,15 +76,18 @@ static void put_places(thread const float4 (&v)[16], device float* row, ulong ap
   const uint down = (height + 1) / 2, image = at.z / down;
   const uint top = 2 * (at.z % down), left = 2 * at.y;  // and one less
   float4 window[16];
+  UNROLLED
   for (uint place = 0; place < 16; ++place) {
     const uint row = top + place / 4, column = left + place % 4;
     const bool inside = row > 0 && row <= height && column > 0 && column <= width;
     const ulong pixel = (ulong(image) * height + row - 1) * width + column - 1;
     window[place] = inside ? load_quad(x + pixel * channels, 4 * at.x, channels) : float4(0.0f);
   }
+  UNROLLED
   for (uint i = 0; i < 4; ++i) {
     of_pixels(window + 4 * i, 1);
   }
+  UNROLLED
   for (uint i = 0; i < 4; ++i) {
     of_pixels(window + i, 4);
   }
@@ -110,16 +117,20 @@ static void put_places(thread const float4 (&v)[16], device float* row, ulong ap
   const ulong apart = ulong(extents.z) * extents.y * filters;
   device const float* from = m + (ulong(at.z) * extents.y + at.y) * filters;
   float4 sums[16];
+  UNROLLED
   for (uint place = 0; place < 16; ++place) {
     sums[place] = load_quad(from + place * apart, 4 * at.x, filters);
   }
+  UNROLLED
   for (uint i = 0; i < 4; ++i) {
     of_sums(sums + 4 * i, 1);
   }
+  UNROLLED
   for (uint i = 0; i < 2; ++i) {
     of_sums(sums + i, 4);
   }
   const uint down = (height + 1) / 2, image = at.z / down;
+  UNROLLED
   for (uint i = 0; i < 4; ++i) {
     const uint row = 2 * (at.z % down) + i / 2, column = 2 * at.y + i % 2;
     if (row < height && column < width) {

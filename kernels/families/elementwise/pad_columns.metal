@@ -20,6 +20,7 @@ using namespace metalbench;
   if (first >= before && first - before < cols) {
     v = load_quad(from, first - before, cols);
   } else if (first < before) {
+    UNROLLED
     for (uint i = 0; i < 4; ++i) {
       const uint column = first + i;
       v[i] = column >= before && column - before < cols ? float(from[column - before]) : 0.0f;

@@ -15,6 +15,7 @@ constant constexpr uint COUNT = 4;
                             device const uint* place, device DTYPE* out, constant uint& dims,
                             uint2 at [[thread_position_in_grid]]) {
   float4 sum = 0.0f;
+  UNROLLED
   for (uint i = 0; i < COUNT; ++i) {
     const uint row = place[at.y * COUNT + i];
     const float weight = float(weights[at.y * COUNT + i]);

@@ -31,6 +31,7 @@ using namespace metalbench;
     return;
   }
   float4 sums[ROWS];
+  UNROLLED
   for (uint r = 0; r < ROWS; ++r) {
     sums[r] = 0.0f;
   }
@@ -38,12 +39,14 @@ using namespace metalbench;
     device const DTYPE* matrix = w + ulong(expert[i]) * dims * inner;
     for (uint column = 4 * lane; column < inner; column += 4 * 32) {
       const float4 v = load_quad(hidden + ulong(i) * inner, column, inner);
+      UNROLLED
       for (uint r = 0; r < ROWS; ++r) {
         const uint row = min(first + r, dims - 1);
         sums[r] = fma(load_quad(matrix + ulong(row) * inner, column, inner), v, sums[r]);
       }
     }
   }
+  UNROLLED
   for (uint r = 0; r < ROWS; ++r) {
     const float sum = simd_sum(total(sums[r]));
     if (lane == 0 && first + r < dims) {

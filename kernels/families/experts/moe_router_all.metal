@@ -5,6 +5,7 @@
 // tune: TG = 128, 32, 64, 256
 // dtypes: float32, float16, bfloat16
 // limits: experts <= 256, k <= 32, k <= experts
+#include "metalbench/inlined.h"
 #include "metalbench/lane_top.h"
 using namespace metal;
 using namespace metalbench;
@@ -26,6 +27,7 @@ struct Logit {
   LaneTop top = LaneTop::of(Logit{logits + ulong(token) * experts}, experts, lane);
   const float peak = LaneTop::number_of(top.largest());
   float sum = 0.0f;
+  UNROLLED
   for (uint i = 0; i < LaneTop::kHeld; ++i) {
     sum += precise::exp(top.number(i) - peak);
   }

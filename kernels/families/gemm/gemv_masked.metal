@@ -19,19 +19,23 @@ using namespace metalbench;
     return;
   }
   float4 sums[ROWS];
+  UNROLLED
   for (uint r = 0; r < ROWS; ++r) {
     sums[r] = 0.0f;
   }
   for (uint column = 4 * lane; column < cols; column += 4 * 32) {
     float4 v = load_quad(x, column, cols);
+    UNROLLED
     for (uint i = 0; i < 4; ++i) {
       v[i] = mask[min(column + i, cols - 1)] ? v[i] : 0.0f;
     }
+    UNROLLED
     for (uint r = 0; r < ROWS; ++r) {
       const ulong row = min(first + r, rows - 1);
       sums[r] = fma(load_quad(a + row * cols, column, cols), v, sums[r]);
     }
   }
+  UNROLLED
   for (uint r = 0; r < ROWS; ++r) {
     const float sum = simd_sum(total(sums[r]));
     if (lane == 0 && first + r < rows) {

@@ -47,6 +47,7 @@ struct Part {
 [[kernel]] void add_up(device const float* partial, device DTYPE* y, constant uint& m,
                        constant uint& n, uint at [[thread_position_in_grid]]) {
   float sum = 0.0f;
+  UNROLLED
   for (uint i = 0; i < SPLITS; ++i) {
     sum += partial[ulong(i) * m * n + at];
   }

@@ -8,7 +8,7 @@
 // defaults: cpu TG = 32, KEEP = 8
 // defaults: cuda TG = 32, KEEP = 8
 // dtypes: float32, float16, bfloat16
-#include "metalbench/weighted_norm.h"
+#include "metalbench/norm.h"
 using namespace metal;
 using namespace metalbench;
 
@@ -18,8 +18,9 @@ struct ScaledShifted {
   float scale;
   float shift;
 
-  void operator()(uint column, float4 v) const {
-    store_quad(y, column, cols, fma(v, float4(scale), float4(shift)));
+  template <bool Full>
+  void put(uint column, float4 v) const {
+    store_quad<false, Full>(y, column, cols, fma(v, float4(scale), float4(shift)));
   }
 };
 
@@ -29,6 +30,6 @@ struct ScaledShifted {
     ROW_PLACE_ARGUMENTS) {
   const auto place = ROW_PLACE(LEAST, TG);
   threadgroup MomentMemory<TG / 32> memory;
-  const ScaledShifted finish = {y + ulong(row) * cols, cols, float(gamma[row]), float(beta[row])};
-  finish_by_moments<TG, KEEP>(row_of(x, row, cols), finish, eps, memory, place);
+  const ScaledShifted to = {y + ulong(row) * cols, cols, float(gamma[row]), float(beta[row])};
+  standardise_row_into<TG, KEEP>(row_of(x, row, cols), to, eps, memory, place);
 }

@@ -8,7 +8,7 @@
 // defaults: cpu TG = 32, KEEP = 8
 // defaults: cuda TG = 32, KEEP = 8
 // dtypes: float32, float16, bfloat16
-#include "metalbench/weighted_norm.h"
+#include "metalbench/norm.h"
 using namespace metal;
 using namespace metalbench;
 
@@ -21,9 +21,10 @@ struct Both {
   device const T* residual;
   uint cols;
 
-  void operator()(uint column, float4 v) const {
-    store_quad(y, column, cols, v * load_quad(weight, column, cols));
-    store_quad(sum, column, cols, load_quad(x, column, cols) + load_quad(residual, column, cols));
+  template <bool Full>
+  void put(uint column, float4 v) const {
+    store_quad<false, Full>(y, column, cols, v * load_quad<false, Full>(weight, column, cols));
+    store_quad<false, Full>(sum, column, cols, load_quad<false, Full>(x, column, cols) + load_quad<false, Full>(residual, column, cols));
   }
 };
 
@@ -34,6 +35,6 @@ struct Both {
   const auto place = ROW_PLACE(LEAST, TG);
   threadgroup float partial[TG / 32];
   const ulong from = ulong(row) * cols;
-  const Both<DTYPE> finish = {y + from, sum + from, weight, x + from, residual + from, cols};
-  finish_by_rms<TG, KEEP>(row_of_sum(x, residual, row, cols), finish, eps, partial, place);
+  const Both<DTYPE> to = {y + from, sum + from, weight, x + from, residual + from, cols};
+  scale_row_by_rms_into<TG, KEEP>(row_of_sum(x, residual, row, cols), to, eps, partial, place);
 }

@@ -7,7 +7,7 @@
 // defaults: cpu TG = 32, KEEP = 8
 // defaults: cuda TG = 32, KEEP = 8
 // dtypes: float32, float16, bfloat16
-#include "metalbench/weighted_norm.h"
+#include "metalbench/norm.h"
 using namespace metal;
 using namespace metalbench;
 
@@ -18,10 +18,11 @@ struct Gated {
   device const T* gate;
   uint cols;
 
-  void operator()(uint column, float4 v) const {
-    const float4 g = load_quad(gate, column, cols);
+  template <bool Full>
+  void put(uint column, float4 v) const {
+    const float4 g = load_quad<false, Full>(gate, column, cols);
     const float4 open = g / (1.0f + precise::exp(-g));
-    store_quad(y, column, cols, v * load_quad(weight, column, cols) * open);
+    store_quad<false, Full>(y, column, cols, v * load_quad<false, Full>(weight, column, cols) * open);
   }
 };
 
@@ -32,6 +33,6 @@ struct Gated {
   const auto place = ROW_PLACE(LEAST, TG);
   threadgroup float partial[TG / 32];
   const ulong from = ulong(row) * cols;
-  const Gated<DTYPE> finish = {y + from, weight, gate + from, cols};
-  finish_by_rms<TG, KEEP>(row_of(x, row, cols), finish, eps, partial, place);
+  const Gated<DTYPE> to = {y + from, weight, gate + from, cols};
+  scale_row_by_rms_into<TG, KEEP>(row_of(x, row, cols), to, eps, partial, place);
 }

@@ -8,7 +8,7 @@
 // defaults: cpu TG = 32, KEEP = 8
 // defaults: cuda TG = 32, KEEP = 8
 // dtypes: float32, float16, bfloat16
-#include "metalbench/weighted_norm.h"
+#include "metalbench/norm.h"
 using namespace metal;
 using namespace metalbench;
 
@@ -17,8 +17,9 @@ struct WeightedFromOne {
   device const DTYPE* weight;
   uint cols;
 
-  void operator()(uint column, float4 v) const {
-    store_quad(y, column, cols, v * (1.0f + load_quad(weight, column, cols)));
+  template <bool Full>
+  void put(uint column, float4 v) const {
+    store_quad<false, Full>(y, column, cols, v * (1.0f + load_quad<false, Full>(weight, column, cols)));
   }
 };
 
@@ -27,6 +28,6 @@ struct WeightedFromOne {
     constant float& eps, uint row [[threadgroup_position_in_grid]], ROW_PLACE_ARGUMENTS) {
   const auto place = ROW_PLACE(LEAST, TG);
   threadgroup float partial[TG / 32];
-  const WeightedFromOne finish = {y + ulong(row) * cols, w, cols};
-  finish_by_rms<TG, KEEP>(row_of(x, row, cols), finish, eps, partial, place);
+  const WeightedFromOne to = {y + ulong(row) * cols, w, cols};
+  scale_row_by_rms_into<TG, KEEP>(row_of(x, row, cols), to, eps, partial, place);
 }

@@ -8,7 +8,7 @@
 // defaults: cpu TG = 32, KEEP = 8
 // defaults: cuda TG = 128, KEEP = 8, LEAST = 1024
 // dtypes: float32, float16, bfloat16
-#include "metalbench/weighted_norm.h"
+#include "metalbench/norm.h"
 using namespace metal;
 using namespace metalbench;
 
@@ -18,12 +18,12 @@ using namespace metalbench;
     ROW_PLACE_ARGUMENTS) {
   const auto place = ROW_PLACE(LEAST, TG);
   threadgroup MomentMemory<TG / 32> memory;
-  device DTYPE* to = y + ulong(row) * cols;
+  const ulong from = ulong(row) * cols;
   if (cols % 4 == 0) {
-    const Weighted<DTYPE, true> finish = {to, weight, bias, cols};
-    finish_by_moments<TG, KEEP>(row_of<true>(x, row, cols), finish, eps, memory, place);
+    const Weighted<DTYPE, true> to = {y + from, weight, bias, cols};
+    standardise_row_into<TG, KEEP>(row_of<true>(x, row, cols), to, eps, memory, place);
   } else {
-    const Weighted<DTYPE> finish = {to, weight, bias, cols};
-    finish_by_moments<TG, KEEP>(row_of(x, row, cols), finish, eps, memory, place);
+    const Weighted<DTYPE> to = {y + from, weight, bias, cols};
+    standardise_row_into<TG, KEEP>(row_of(x, row, cols), to, eps, memory, place);
   }
 }

@@ -5,7 +5,7 @@
 // tune: TG = 128, 32, 64, 256
 // tune: KEEP = 1, 2, 4
 // dtypes: float32, float16, bfloat16
-#include "metalbench/weighted_norm.h"
+#include "metalbench/norm.h"
 using namespace metal;
 using namespace metalbench;
 
@@ -23,9 +23,9 @@ using namespace metalbench;
   }
   const bool query = row < of_queries;
   const uint own = query ? row : row - of_queries;
-  const Weighted<DTYPE> finish = {(query ? q_normed : k_normed) + ulong(own) * dims,
+  const Weighted<DTYPE> to = {(query ? q_normed : k_normed) + ulong(own) * dims,
                                   query ? w_q : w_k, nullptr, dims};
   threadgroup float unused[1];
-  finish_by_rms<32, KEEP>(row_of(query ? q : k, own, dims), finish, eps, unused,
+  scale_row_by_rms_into<32, KEEP>(row_of(query ? q : k, own, dims), to, eps, unused,
                           Place{lane, lane, 0});
 }

@@ -7,7 +7,7 @@
 // defaults: cpu TG = 32, KEEP = 8
 // defaults: cuda TG = 32, KEEP = 8
 // dtypes: float32, float16, bfloat16
-#include "metalbench/weighted_norm.h"
+#include "metalbench/norm.h"
 using namespace metal;
 using namespace metalbench;
 
@@ -18,6 +18,6 @@ using namespace metalbench;
   const auto place = ROW_PLACE(LEAST, TG);
   threadgroup float partial[TG / 32];
   const ulong from = ulong(row) * cols;
-  const Weighted<DTYPE> finish = {y + from, weight, residual + from, cols};
-  finish_by_rms<TG, KEEP>(row_of(x, row, cols), finish, eps, partial, place);
+  const Weighted<DTYPE> to = {y + from, weight, residual + from, cols};
+  scale_row_by_rms_into<TG, KEEP>(row_of(x, row, cols), to, eps, partial, place);
 }

@@ -8,7 +8,7 @@
 // defaults: cpu TG = 32, KEEP = 8
 // defaults: cuda TG = 128, KEEP = 8, LEAST = 1024
 // dtypes: float32, float16, bfloat16
-#include "metalbench/weighted_norm.h"
+#include "metalbench/norm.h"
 using namespace metal;
 using namespace metalbench;
 
@@ -17,12 +17,12 @@ using namespace metalbench;
     constant float& eps, uint row [[threadgroup_position_in_grid]], ROW_PLACE_ARGUMENTS) {
   const auto place = ROW_PLACE(LEAST, TG);
   threadgroup float partial[TG / 32];
-  device DTYPE* to = y + ulong(row) * cols;
+  const ulong from = ulong(row) * cols;
   if (cols % 4 == 0) {
-    const Weighted<DTYPE, true> finish = {to, weight, nullptr, cols};
-    finish_by_rms<TG, KEEP>(row_of<true>(x, row, cols), finish, eps, partial, place);
+    const Weighted<DTYPE, true> to = {y + from, weight, nullptr, cols};
+    scale_row_by_rms_into<TG, KEEP>(row_of<true>(x, row, cols), to, eps, partial, place);
   } else {
-    const Weighted<DTYPE> finish = {to, weight, nullptr, cols};
-    finish_by_rms<TG, KEEP>(row_of(x, row, cols), finish, eps, partial, place);
+    const Weighted<DTYPE> to = {y + from, weight, nullptr, cols};
+    scale_row_by_rms_into<TG, KEEP>(row_of(x, row, cols), to, eps, partial, place);
   }
 }

@@ -32,12 +32,14 @@ struct Chosen<2> : ToNvFp4 {};
   const uint word = min(thread_index, words - 1);
   float4 v[quads];
   float4 sizes = 0.0f;
+  UNROLLED
   for (uint i = 0; i < quads; ++i) {
     v[i] = quad_at(x, quads * word + i);
     sizes = max(sizes, abs(v[i]));
   }
   const uint scale = Mode::scale_of(most_of_lanes<lanes>(largest(sizes)));
   uint bits = 0;
+  UNROLLED
   for (uint i = 0; i < quads; ++i) {
     bits |= codes_of<Mode>(Mode::scaled(v[i], scale)) << (16 * i);
   }

@@ -35,8 +35,10 @@ struct Known {
   const ulong kept = ulong(at.z) * (TAPS - 1) * channels;
   const Known known = {x + ulong(at.z) * tokens * channels, before + kept, channels, channel};
   float4 filters[TAPS];
+  UNROLLED
   for (uint i = 0; i < 4; ++i) {
     const uint own = min(channel + i, channels - 1);
+    UNROLLED
     for (uint k = 0; k < TAPS; ++k) {
       filters[k][i] = float(w[own * TAPS + k]);
     }
@@ -56,6 +58,7 @@ struct Known {
     store_quad(row, channel, channels, Silu()(sum));
   }
   if (end == tokens) {
+    UNROLLED
     for (uint k = 0; k + 1 < TAPS; ++k) {
       store_quad(left + kept + ulong(k) * channels, channel, channels, last[k]);
     }

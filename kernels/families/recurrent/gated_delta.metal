@@ -7,6 +7,8 @@
 // dtypes: float32, float16, bfloat16
 // limits: cols <= 256
 #include <metal_stdlib>
+
+#include "metalbench/inlined.h"
 using namespace metal;
 
 constant constexpr uint HELD = 8;  // of a lane: 256 columns at most
@@ -24,6 +26,7 @@ constant constexpr uint HELD = 8;  // of a lane: 256 columns at most
   }
   const uint shared = head / (heads / k_heads);
   float state[HELD];
+  UNROLLED
   for (uint i = 0; i < HELD; ++i) {
     state[i] = 0.0f;
   }
@@ -33,6 +36,7 @@ constant constexpr uint HELD = 8;  // of a lane: 256 columns at most
     const float kept = float(decay[at]);
     float key[HELD];
     float said = 0.0f;
+    UNROLLED
     for (uint i = 0; i < HELD; ++i) {
       const uint column = lane + 32 * i;
       key[i] = column < cols ? float(k[from + column]) : 0.0f;
@@ -41,6 +45,7 @@ constant constexpr uint HELD = 8;  // of a lane: 256 columns at most
     }
     const float change = float(beta[at]) * (float(v[at * rows + row]) - simd_sum(said));
     float answer = 0.0f;
+    UNROLLED
     for (uint i = 0; i < HELD; ++i) {
       const uint column = lane + 32 * i;
       state[i] = fma(change, key[i], state[i]);

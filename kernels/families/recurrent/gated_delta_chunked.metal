@@ -50,6 +50,7 @@ using namespace metalbench;
   threadgroup_barrier(mem_flags::mem_threadgroup);
   for (uint column = thread_index; column < tall; column += TG) {
     float x[CHUNK];
+    UNROLLED
     for (uint t = 0; t < CHUNK; ++t) {
       x[t] = gates.beta[t] * of_values(t, column);
     }
@@ -58,6 +59,7 @@ using namespace metalbench;
   for (uint column = thread_index; column < wide; column += TG) {
     const ulong to = chunk * CHUNK * wide + column;
     float x[CHUNK];
+    UNROLLED
     for (uint t = 0; t < CHUNK; ++t) {
       const float key = of_keys(t, column), from_start = gates.from_start[t];
       x[t] = -gates.beta[t] * from_start * key;

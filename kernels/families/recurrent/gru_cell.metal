@@ -29,6 +29,7 @@ struct StoreMixture {
     const uint unit = column / 4;
     if (row < batch && unit < units) {
       float4 v = *sums;
+      UNROLLED
       for (uint gate = 0; gate < 3; ++gate) {
         v[gate] += float(bias[gate * units + unit]);
       }

@@ -28,6 +28,7 @@ struct StoreCell {
     const uint unit = column / 4;
     if (row < batch && unit < units) {
       float4 v = *sums;
+      UNROLLED
       for (uint gate = 0; gate < 4; ++gate) {
         v[gate] += float(bias[gate * units + unit]);
       }

@@ -7,6 +7,8 @@
 // dtypes: float32, float16, bfloat16
 // limits: states == 16
 #include <metal_stdlib>
+
+#include "metalbench/inlined.h"
 using namespace metal;
 
 constant constexpr uint STATES = 16;
@@ -17,6 +19,7 @@ constant constexpr uint STATES = 16;
                            uint channel [[thread_position_in_grid]]) {
   float state[STATES];
   float rate[STATES];
+  UNROLLED
   for (uint i = 0; i < STATES; ++i) {
     state[i] = 0.0f;
     rate[i] = -precise::exp(float(a_log[channel * STATES + i]));
@@ -26,6 +29,7 @@ constant constexpr uint STATES = 16;
     const ulong at = ulong(t) * channels + channel;
     const float in = float(x[at]), step = float(dt[at]);
     float out = through * in;
+    UNROLLED
     for (uint i = 0; i < STATES; ++i) {
       state[i] = fma(precise::exp(rate[i] * step), state[i], step * in * float(b[t * STATES + i]));
       out = fma(state[i], float(c[t * STATES + i]), out);

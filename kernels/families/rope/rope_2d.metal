@@ -13,6 +13,7 @@ using namespace metalbench;
                         constant uint& heads, constant uint& tokens, constant uint& dims,
                         constant float& base, uint3 place [[thread_position_in_grid]]) {
   const PlainFrequencies frequencies = {dims / 2, base};
+  UNROLLED
   for (uint axis = 0; axis < 2; ++axis) {
     const Turn turn = Turn::of(frequencies, 4 * place.x, position[2 * place.y + axis]);
     const uint start = axis * (dims / 2);

@@ -31,6 +31,7 @@ struct Between {
   const Between across = Between::of(at.y, width, wide);
   device const DTYPE* image = x + ulong(at.z / high) * height * width * channels;
   float4 found[2];
+  UNROLLED
   for (uint i = 0; i < 2; ++i) {
     const ulong row = ulong(i ? down.second : down.first) * width;
     const float4 left = load_quad(image + (row + across.first) * channels, 4 * at.x, channels);

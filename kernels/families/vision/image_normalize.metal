@@ -16,6 +16,7 @@ using namespace metalbench;
   const uint first = 4 * at, count = pixels * channels;
   uint channel = first % channels;
   float4 v = 0.0f;
+  UNROLLED
   for (uint i = 0; i < 4; ++i) {
     if (first + i < count) {
       v[i] = (float(x[first + i]) / 255.0f - float(mean[channel])) / float(deviation[channel]);

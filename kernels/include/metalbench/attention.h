@@ -109,9 +109,11 @@ struct SightedAttention {
     threadgroup_barrier(mem_flags::mem_threadgroup);
     simdgroup_float8x8 query[kMaxBlocks];
     simdgroup_float8x8 out[kOwnValueBlocks];
+    UNROLLED
     for (uint j = 0; j < kOwnValueBlocks; ++j) {
       out[j] = make_filled_simdgroup_matrix<float, 8, 8>(0.0f);
     }
+    UNROLLED
     for (uint j = 0; j < kMaxBlocks; ++j) {
       if (j / kAttentionStep * kAttentionStep < blocks()) {
         simdgroup_load(query[j], own_rows() + 8 * j, kPitch);
@@ -155,6 +157,7 @@ struct SightedAttention {
     }
     share_barrier();
     rescale_rows(out, value_blocks(), diagonal());
+    UNROLLED
     for (uint j = 0; j < kOwnValueBlocks; ++j) {
       if (j < value_blocks()) {
         simdgroup_store(out[j], own_rows() + 8 * (own_value_block() + j), kPitch);

@@ -20,13 +20,15 @@ template <uint Pitch, uint ScorePitch, uint KeyBlocks, uint MaxBlocks>
 INLINED inline void score_keys(thread const simdgroup_float8x8 (&query)[MaxBlocks], uint blocks,
                                threadgroup const float* keys, threadgroup float* scores) {
   simdgroup_float8x8 sums[KeyBlocks];
+  UNROLLED
   for (uint c = 0; c < KeyBlocks; ++c) {
     sums[c] = make_filled_simdgroup_matrix<float, 8, 8>(0.0f);
   }
-#pragma clang loop unroll(full)
   for (uint step = 0; step < MaxBlocks; step += kAttentionStep) {
     if (step < blocks) {
+      UNROLLED
       for (uint j = step; j < step + kAttentionStep; ++j) {
+        UNROLLED
         for (uint c = 0; c < KeyBlocks; ++c) {
           simdgroup_float8x8 key;
           simdgroup_load(key, keys + 8 * c * Pitch + 8 * j, Pitch, ulong2(0), true);
@@ -35,6 +37,7 @@ INLINED inline void score_keys(thread const simdgroup_float8x8 (&query)[MaxBlock
       }
     }
   }
+  UNROLLED
   for (uint c = 0; c < KeyBlocks; ++c) {
     simdgroup_store(sums[c], scores + 8 * c, ScorePitch);
   }
@@ -45,11 +48,14 @@ template <uint Pitch, uint ScorePitch, uint Keys, uint MaxBlocks>
 INLINED inline void gather_values(thread simdgroup_float8x8 (&out)[MaxBlocks], uint blocks,
                                   threadgroup const float* values,
                                   threadgroup const float* weights) {
+  UNROLLED
   for (uint step = 0; step < MaxBlocks; step += kAttentionStep) {
     if (step < blocks) {
+      UNROLLED
       for (uint c = 0; c < Keys; c += 8) {
         simdgroup_float8x8 weight;
         simdgroup_load(weight, weights + c, ScorePitch);
+        UNROLLED
         for (uint j = step; j < step + kAttentionStep; ++j) {
           simdgroup_float8x8 value;
           simdgroup_load(value, values + c * Pitch + 8 * j, Pitch);
@@ -66,6 +72,7 @@ INLINED inline void rescale_rows(thread simdgroup_float8x8 (&out)[MaxBlocks], ui
                                  threadgroup const float* diagonal) {
   simdgroup_float8x8 factor;
   simdgroup_load(factor, diagonal, 8);
+  UNROLLED
   for (uint j = 0; j < MaxBlocks; ++j) {
     if (j < blocks) {
       const simdgroup_float8x8 old = out[j];

@@ -64,6 +64,7 @@ struct PassingRows {
       return;
     }
     const bool whole = cols % 4 == 0 && from.pitch % 4 == 0;
+    UNROLLED
     for (uint i = 0; i < kShare; ++i) {
       const uint index = thread_index + i * Threads;
       const uint row = first + index / RowQuads;
@@ -83,6 +84,7 @@ struct PassingRows {
       fill_rows<Rows, Pitch, Threads>(tile, from, first, cols, thread_index);
       return;
     }
+    UNROLLED
     for (uint i = 0; i < kShare; ++i) {
       const uint index = thread_index + i * Threads;
       if (index < Rows * RowQuads) {
@@ -112,6 +114,7 @@ inline void store_rows(Head<Out> to, threadgroup const float4* tile, uint row, u
 template <typename Sight>
 inline void show(threadgroup float4* scores, thread const Sight& sight, uint query, uint first,
                  uint end) {
+  UNROLLED
   for (uint i = 0; i < 2; ++i) {
     const uint4 key = first + 4 * i + uint4(0, 1, 2, 3);
     const float4 seen = sight.scores(scores[i], query, first + 4 * i);

@@ -83,7 +83,9 @@ struct ChunkGates {
 
   // Forward substitution for one column, whose results go to rows `pitch` apart.
   void solve(thread float (&x)[Chunk], device float* to, uint pitch) const threadgroup {
+    UNROLLED
     for (uint t = 0; t < Chunk; ++t) {
+      UNROLLED
       for (uint j = 0; j < t; ++j) {
         x[t] = fma(-system[t][j], x[j], x[t]);
       }

@@ -43,6 +43,7 @@ inline void normalise_columns(Map map, device const X* x, device Y* y, uint rows
   const uint beyond = at.y + Keep * Down;
   float4 kept[Keep];
   float4 sum = 0.0f;
+  UNROLLED
   for (uint i = 0; i < Keep; ++i) {
     const uint row = at.y + i * Down;
     kept[i] = row < rows ? load_quad(x + ulong(row) * cols, column, cols) : float4(0.0f);
@@ -55,6 +56,7 @@ inline void normalise_columns(Map map, device const X* x, device Y* y, uint rows
 
   float4 drift = 0.0f;
   float4 square = 0.0f;
+  UNROLLED
   for (uint i = 0; i < Keep; ++i) {
     kept[i] = at.y + i * Down < rows ? kept[i] - mean : float4(0.0f);
     drift += kept[i];
@@ -74,6 +76,7 @@ inline void normalise_columns(Map map, device const X* x, device Y* y, uint rows
       sum_down<Quads, Down>(square, memory.squares, at) / float(rows) - drift * drift;
 
   const float4 scale = precise::rsqrt(variance + eps);
+  UNROLLED
   for (uint i = 0; i < Keep; ++i) {
     const uint row = at.y + i * Down;
     if (row < rows) {

@@ -22,9 +22,11 @@ inline float4 joined_rows(Op op, device const T* matrix, uint first, uint rows, 
   uint row = first;
   for (; row + 3 * Step < rows; row += 4 * Step) {
     float4 four[4];
+    UNROLLED
     for (uint u = 0; u < 4; ++u) {
       four[u] = quad_of<Whole>(matrix + ulong(row + u * Step) * cols, column, cols);
     }
+    UNROLLED
     for (uint u = 0; u < 4; ++u) {
       result = op.join(result, four[u]);
     }
@@ -102,8 +104,11 @@ inline void arg_of_columns(float sign, device const T* x, device uint* y, uint r
       index = select(index, at, wins);
     }
     device uint* to = y + ulong(group.y) * cols;
-    for (uint i = 0; i < min(4u, cols - column); ++i) {
-      to[column + i] = index[i] == UINT_MAX ? 0 : index[i];
+    UNROLLED
+    for (uint i = 0; i < 4; ++i) {
+      if (column + i < cols) {
+        to[column + i] = index[i] == UINT_MAX ? 0 : index[i];
+      }
     }
   }
 }

@@ -56,6 +56,44 @@ uint pixel_count(uint batch, uint3 extents) {
   return batch * covered.x * covered.y * covered.z;
 }
 
+// A position in the depth of patches and filters: a channel of a tap. Positions follow each other
+// without a division.
+struct TapStep {
+  uint3 tap;  // x, y, z
+  uint channel;
+
+  INLINED static TapStep of(uint k, uint channels, uint3 taps) {
+    const uint tap = k / channels;
+    const uint line = tap / max(taps.x, 1u);
+    return {uint3(tap - line * taps.x, line % max(taps.y, 1u), line / max(taps.y, 1u)),
+            k - tap * channels};
+  }
+
+  INLINED void advance(uint by, uint channels, uint3 taps) {
+    channel += by;
+    if (by <= channels) {
+      carry(channels, taps);
+      return;
+    }
+    while (channel >= channels) {
+      carry(channels, taps);
+    }
+  }
+
+  // To the next tap, if the channel is past the last one. Without a branch.
+  INLINED void carry(uint channels, uint3 taps) {
+    const bool next = channel >= channels;
+    channel -= next ? channels : 0;
+    tap.x += next;
+    const bool next_line = tap.x >= taps.x;
+    tap.x = next_line ? 0 : tap.x;
+    tap.y += next_line;
+    const bool next_slice = tap.y >= taps.y;
+    tap.y = next_slice ? 0 : tap.y;
+    tap.z += next_slice;
+  }
+};
+
 // The patches of a convolution of stride 1. Same pads with zeros so that the output is as large as
 // the input, without it there is no padding.
 template <typename T, typename As, uint Deep, uint High, uint Wide, bool Same = false,
@@ -92,37 +130,38 @@ struct Patches {
             at};
   }
 
-  INLINED Quad<As> quad(thread const Line& from, uint k) const {
-    Quad<As> v = As(0);
-    if (!from.origin || k >= depth()) {
-      return v;
-    }
-    if ((volume.channels | volume.pitch) % 4 == 0) {
-      const int3 tap = tap_of(k / volume.channels);
-      if (inside(from.at + tap)) {
-        v = Quad<As>(quad_at(from.origin + offset(tap, k), 0));
-      }
-      return v;
-    }
-    for (uint i = 0; i < min(4u, depth() - k); ++i) {
-      const int3 tap = tap_of((k + i) / volume.channels);
-      if (inside(from.at + tap)) {
-        v[i] = As(from.origin[offset(tap, k + i)]);
-      }
-    }
-    return v;
+  using Step = TapStep;
+  INLINED static uint3 taps() { return uint3(Wide, High, Deep); }
+  INLINED Step step(uint k) const { return TapStep::of(k, volume.channels, taps()); }
+  INLINED void advance(thread Step& step, uint by) const {
+    step.advance(by, volume.channels, taps());
   }
 
-  INLINED static int3 tap_of(uint tap) {
-    return int3(int(tap % Wide), int(tap / Wide % High), int(tap / (Wide * High)));
+  INLINED Quad<As> quad(thread const Line& from, uint k, thread const Step& step) const {
+    if (!from.origin || k >= depth()) {
+      return Quad<As>(As(0));
+    }
+    if ((volume.channels | volume.pitch) % 4 == 0) {
+      return inside(from.at + int3(step.tap)) ? Quad<As>(quad_at(from.origin + offset(step), 0))
+                                              : Quad<As>(As(0));
+    }
+    Step at = step;
+    As v[4];
+    UNROLLED
+    for (uint i = 0; i < 4; ++i) {
+      const bool is_there = k + i < depth() && inside(from.at + int3(at.tap));
+      v[i] = is_there ? As(from.origin[offset(at)]) : As(0);
+      advance(at, 1);
+    }
+    return Quad<As>(v[0], v[1], v[2], v[3]);
   }
 
   // Pixels from the image's first to the one at `at`.
   long pixels(int3 at) const { return (long(at.z) * volume.height + at.y) * volume.width + at.x; }
 
-  INLINED uint offset(int3 tap, uint k) const {
-    return uint((tap.z * int(volume.height) + tap.y) * int(volume.width) + tap.x) * volume.pitch +
-           k % volume.channels;
+  INLINED uint offset(thread const Step& step) const {
+    return ((step.tap.z * volume.height + step.tap.y) * volume.width + step.tap.x) * volume.pitch +
+           step.channel;
   }
 
   bool inside(int3 at) const {

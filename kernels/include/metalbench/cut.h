@@ -14,6 +14,7 @@ inline void keep_from(uint key, device const T* x, device T* y, uint cols, At pl
   const uint threads = threads_of<Threads>(place);
   for (uint column = 4 * place.thread_index; column < cols; column += 4 * threads) {
     float4 v = load_quad(x, column, cols);
+    UNROLLED
     for (uint i = 0; i < 4; ++i) {
       v[i] = sort_key(v[i]) >= key ? v[i] : -INFINITY;
     }

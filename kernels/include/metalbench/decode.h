@@ -84,6 +84,7 @@ struct Decode {
     if (place.lane == 0) {
       memory.levels[place.simdgroup] = float2(all.peak[0], all.sum[0]);
     }
+    UNROLLED
     for (uint j = 0; j < Part::kQuads; ++j) {
       threadgroup_barrier(mem_flags::mem_threadgroup);
       memory.out[place.simdgroup][place.lane] = all.out[0][j];
@@ -102,6 +103,7 @@ struct Decode {
     const float level = higher > -INFINITY ? higher : 0.0f;
     const float own = fast::exp2(all.peak[0] - level);
     const float more = fast::exp2(part.peak[0] - level);
+    UNROLLED
     for (uint j = 0; j < Part::kQuads; ++j) {
       all.out[0][j] = fma(all.out[0][j], own, part.out[0][j] * more);
     }

@@ -23,7 +23,9 @@ inline void depthwise(device const T* x, device const T* w, device T* y, uint he
   const uint column = where.x / quads;
   const uint first = where.y * Rows;
   float4 filter[high * wide];
+  UNROLLED
   for (uint tap = 0; tap < high * wide; ++tap) {
+    UNROLLED
     for (uint i = 0; i < 4; ++i) {
       filter[tap][i] =
           channel + i < channels ? float(w[(channel + i) * (high * wide) + tap]) : 0.0f;
@@ -34,6 +36,7 @@ inline void depthwise(device const T* x, device const T* w, device T* y, uint he
 
   // sums[j] is of the output that has line r as its j-th.
   float4 sums[high];
+  UNROLLED
   for (uint j = 0; j < high; ++j) {
     sums[j] = 0.0f;
   }
@@ -42,10 +45,12 @@ inline void depthwise(device const T* x, device const T* w, device T* y, uint he
     const int line = int(first + r) - int(Y::kPadding);
     if (Y::kPadding == 0 || uint(line) < height) {
       device const T* from = image + ulong(line) * width * channels;
+      UNROLLED
       for (uint i = 0; i < wide; ++i) {
         const int pixel = int(column + i) - int(X::kPadding);
         if (X::kPadding == 0 || uint(pixel) < width) {
           const float4 v = load_quad(from + ulong(pixel) * channels, channel, channels);
+          UNROLLED
           for (uint j = 0; j < high; ++j) {
             sums[j] = fma(v, filter[j * wide + i], sums[j]);
           }
@@ -55,6 +60,7 @@ inline void depthwise(device const T* x, device const T* w, device T* y, uint he
     if (r + 1 >= high) {
       store_quad(out + ulong(r + 1 - high) * to.x * channels, channel, channels, sums[high - 1]);
     }
+    UNROLLED
     for (uint j = high - 1; j > 0; --j) {
       sums[j] = sums[j - 1];
     }

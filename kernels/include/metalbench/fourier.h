@@ -5,6 +5,7 @@
 #pragma once
 #include <metal_stdlib>
 
+#include "metalbench/inlined.h"
 #include "metalbench/reduce.h"
 
 namespace metalbench {
@@ -30,12 +31,15 @@ struct Butterfly {
   template <uint N>
   static void run(thread float2 (&v)[Factor], threadgroup const float2 (&roots)[N]) {
     float2 sums[Factor];
+    UNROLLED
     for (uint k = 0; k < Factor; ++k) {
       sums[k] = v[0];
+      UNROLLED
       for (uint j = 1; j < Factor; ++j) {
         sums[k] += times(v[j], roots[j * k % Factor * (N / Factor)]);
       }
     }
+    UNROLLED
     for (uint k = 0; k < Factor; ++k) {
       v[k] = sums[k];
     }
@@ -76,10 +80,12 @@ struct FourierSteps {
     for (uint i = thread_index; i < kPart * Stride; i += Threads) {
       const uint q = i % Stride, p = i / Stride;
       float2 v[kFactor];
+      UNROLLED
       for (uint j = 0; j < kFactor; ++j) {
         v[j] = memory.rows[from][i + j * (kPart * Stride)];
       }
       Butterfly<kFactor>::template run<N>(v, memory.roots);
+      UNROLLED
       for (uint j = 0; j < kFactor; ++j) {
         const float2 root = memory.roots[p * j * Stride];
         memory.rows[1 - from][q + Stride * (kFactor * p + j)] = j ? times(v[j], root) : v[j];

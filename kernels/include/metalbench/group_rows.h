@@ -5,12 +5,15 @@
 #pragma once
 #include <metal_stdlib>
 
+#include "metalbench/inlined.h"
+
 namespace metalbench {
 
 using namespace metal;
 
 template <uint Lanes>
 inline float sum_of_lanes(float value) {
+  UNROLLED
   for (ushort step = 1; step < Lanes; step *= 2) {
     value += simd_shuffle_xor(value, step);
   }

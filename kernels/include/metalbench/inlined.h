@@ -1,5 +1,11 @@
-// For what a loop calls at each step: as a call it would take what the loop keeps in registers
-// through memory. Metal's compiler inlines everything, other compilers need the attribute.
+// Attributes that keep the values of a thread in registers. An array of a thread can only be in
+// registers if no index of it is computed at run time.
 #pragma once
 
+// For functions that a loop calls in each iteration. A call would pass the registers of the loop
+// through memory. Metal's compiler inlines everything, other compilers need the attribute.
 #define INLINED __attribute__((always_inline))
+
+// Before a loop with a constant number of iterations over an array of registers or of matrices.
+// Compilers do not unroll such a loop by themselves if it is large.
+#define UNROLLED _Pragma("clang loop unroll(full)")

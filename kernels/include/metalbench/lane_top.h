@@ -6,6 +6,8 @@
 #pragma once
 #include "metalbench/sort.h"
 
+#include "metalbench/inlined.h"
+
 namespace metalbench {
 
 using namespace metal;
@@ -22,6 +24,7 @@ struct LaneTop {
   static LaneTop of(Values value, uint count, uint lane) {
     LaneTop top;
     top.lane = lane;
+    UNROLLED
     for (uint i = 0; i < kHeld; ++i) {
       const bool is_there = lane + 32 * i < count;
       const uint key = is_there ? sort_key(value(lane + 32 * i)) : kNone;
@@ -37,6 +40,7 @@ struct LaneTop {
   // The key of the largest number, for number_of() and drop().
   uint largest() const {
     uint best = held[0];
+    UNROLLED
     for (uint i = 1; i < kHeld; ++i) {
       best = max(best, held[i]);
     }
@@ -46,10 +50,12 @@ struct LaneTop {
   // Which number is the largest; it is none from then on.
   uint drop(uint best) {
     uint first = 0xffffffffu;
+    UNROLLED
     for (uint i = kHeld; i-- > 0;) {
       first = held[i] == best ? lane + 32 * i : first;
     }
     first = simd_min(first);
+    UNROLLED
     for (uint i = 0; i < kHeld; ++i) {
       held[i] = lane + 32 * i == first ? kNone : held[i];
     }

@@ -34,6 +34,7 @@ inline Moments moments_of_row(Source source, thread float4 (&kept)[Keep],
   const uint cols = source.cols;
   const uint beyond = 4 * (place.thread_index + Keep * threads);
   float4 sum = 0.0f;
+  UNROLLED
   for (uint i = 0; i < Keep; ++i) {
     kept[i] = source(4 * (place.thread_index + i * threads));
     sum += kept[i];
@@ -45,6 +46,7 @@ inline Moments moments_of_row(Source source, thread float4 (&kept)[Keep],
 
   float4 first = 0.0f;
   float4 second = 0.0f;
+  UNROLLED
   for (uint i = 0; i < Keep; ++i) {
     kept[i] = deviation(kept[i], mean, 4 * (place.thread_index + i * threads), cols);
     first += kept[i];
@@ -60,29 +62,23 @@ inline Moments moments_of_row(Source source, thread float4 (&kept)[Keep],
   return {mean, moment.x, moment.y - moment.x * moment.x};
 }
 
-// Where results go: to a row, as they are.
-template <typename T, bool Whole = false>
-struct ToRow {
-  device T* y;
-  uint cols;
-  void operator()(uint column, float4 v) const { store_quad<Whole>(y, column, cols, v); }
-};
-
-// put(column, quad) of (row - mean) / sqrt(variance + eps)
+// Puts (row - mean) / sqrt(variance + eps) into `to`, a `Put` of rows.h.
 template <uint Threads, uint Keep, typename Source, typename Put, typename At>
-inline void standardise_row_into(Source source, Put put, float eps,
+inline void standardise_row_into(Source source, Put to, float eps,
                                  threadgroup MomentMemory<Threads / 32>& memory, At place) {
   const uint threads = threads_of<Threads>(place);
   const uint cols = source.cols;
   float4 kept[Keep];
   const Moments row = moments_of_row<Threads, Keep>(source, kept, memory, place);
   const float scale = precise::rsqrt(row.variance + eps);
+  UNROLLED
   for (uint i = 0; i < Keep; ++i) {
-    put(4 * (place.thread_index + i * threads), (kept[i] - row.drift) * scale);
+    kept[i] = (kept[i] - row.drift) * scale;
   }
+  put_kept(to, kept, cols, place.thread_index, threads);
   for (uint column = 4 * (place.thread_index + Keep * threads); column < cols;
        column += 4 * threads) {
-    put(column, ((source(column) - row.mean) - row.drift) * scale);
+    to.template put<false>(column, ((source(column) - row.mean) - row.drift) * scale);
   }
 }
 
@@ -90,19 +86,20 @@ inline void standardise_row_into(Source source, Put put, float eps,
 template <uint Threads, uint Keep, typename Source, typename T, typename At>
 inline void standardise_row(Source source, device T* y, float eps,
                             threadgroup MomentMemory<Threads / 32>& memory, At place) {
-  const ToRow<T, kWhole<Source>> put = {y, source.cols};
-  standardise_row_into<Threads, Keep>(source, put, eps, memory, place);
+  const ToRow<T, kWhole<Source>> to = {y, source.cols};
+  standardise_row_into<Threads, Keep>(source, to, eps, memory, place);
 }
 
-// put(column, quad) of row * measure.scale(sum of measure.term(row), cols)
+// Puts row * measure.scale(sum of measure.term(row), cols) into `to`, a `Put` of rows.h.
 template <uint Threads, uint Keep, typename Measure, typename Source, typename Put, typename At>
-inline void scale_row_into(Measure measure, Source source, Put put, threadgroup float* partial,
+inline void scale_row_into(Measure measure, Source source, Put to, threadgroup float* partial,
                            At place) {
   const uint threads = threads_of<Threads>(place);
   const uint cols = source.cols;
   const uint beyond = 4 * (place.thread_index + Keep * threads);
   float4 kept[Keep];
   float4 terms = 0.0f;
+  UNROLLED
   for (uint i = 0; i < Keep; ++i) {
     kept[i] = source(4 * (place.thread_index + i * threads));
     terms += measure.term(kept[i]);
@@ -112,11 +109,13 @@ inline void scale_row_into(Measure measure, Source source, Put put, threadgroup 
   }
   const float sum = group_sum<Threads / 32>(total(terms), partial, place);
   const float scale = measure.scale(sum, cols);
+  UNROLLED
   for (uint i = 0; i < Keep; ++i) {
-    put(4 * (place.thread_index + i * threads), kept[i] * scale);
+    kept[i] *= scale;
   }
+  put_kept(to, kept, cols, place.thread_index, threads);
   for (uint column = beyond; column < cols; column += 4 * threads) {
-    put(column, source(column) * scale);
+    to.template put<false>(column, source(column) * scale);
   }
 }
 
@@ -124,8 +123,8 @@ inline void scale_row_into(Measure measure, Source source, Put put, threadgroup 
 template <uint Threads, uint Keep, typename Measure, typename Source, typename T, typename At>
 inline void scale_row(Measure measure, Source source, device T* y, threadgroup float* partial,
                       At place) {
-  const ToRow<T, kWhole<Source>> put = {y, source.cols};
-  scale_row_into<Threads, Keep>(measure, source, put, partial, place);
+  const ToRow<T, kWhole<Source>> to = {y, source.cols};
+  scale_row_into<Threads, Keep>(measure, source, to, partial, place);
 }
 
 struct RootMeanSquare {
@@ -140,5 +139,31 @@ inline void scale_row_by_rms(Source source, device T* y, float eps, threadgroup 
                              At place) {
   scale_row<Threads, Keep>(RootMeanSquare{eps}, source, y, partial, place);
 }
+
+// Puts row / sqrt(mean of squares + eps) into `to`, a `Put` of rows.h.
+template <uint Threads, uint Keep, typename Source, typename Put, typename At>
+inline void scale_row_by_rms_into(Source source, Put to, float eps, threadgroup float* partial,
+                                  At place) {
+  scale_row_into<Threads, Keep>(RootMeanSquare{eps}, source, to, partial, place);
+}
+
+// A `Put` that multiplies by a weight for each column and, if there is one, adds a bias or another
+// row; of whole quads, if `Whole`.
+template <typename T, bool Whole = false>
+struct Weighted {
+  device T* y;
+  device const T* weight;
+  device const T* added;
+  uint cols;
+
+  template <bool Full>
+  void put(uint column, float4 v) const {
+    v *= load_quad<Whole, Full>(weight, column, cols);
+    if (added) {
+      v += load_quad<Whole, Full>(added, column, cols);
+    }
+    store_quad<Whole, Full>(y, column, cols, v);
+  }
+};
 
 }  // namespace metalbench

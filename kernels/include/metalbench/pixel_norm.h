@@ -40,6 +40,7 @@ inline Spread<float4> spread_down(device const T* matrix, uint first, uint end, 
     const uint count = min(kSpreadRows, (end - row + Down - 1) / Down);
     float4 kept[kSpreadRows];
     float4 sum = 0.0f;
+    UNROLLED
     for (uint i = 0; i < kSpreadRows; ++i) {
       kept[i] =
           i < count ? load_quad(matrix + ulong(row + i * Down) * cols, column, cols) : float4(0.0f);
@@ -47,6 +48,7 @@ inline Spread<float4> spread_down(device const T* matrix, uint first, uint end, 
     }
     const float4 mean = sum / float(count);
     float4 squares = 0.0f;
+    UNROLLED
     for (uint i = 0; i < kSpreadRows; ++i) {
       const float4 d = i < count ? kept[i] - mean : float4(0.0f);
       squares = fma(d, d, squares);
@@ -88,8 +90,11 @@ inline void share_of_pixels(device const T* x, device float* partial, uint rows,
     }
     const uint shares = (rows + Share - 1) / Share;
     device float2* to = (device float2*)partial + ulong(group.z * shares + group.y) * channels;
-    for (uint i = 0; i < min(4u, channels - column); ++i) {
-      to[column + i] = float2(all.mean[i], all.squares[i]);
+    UNROLLED
+    for (uint i = 0; i < 4; ++i) {
+      if (column + i < channels) {
+        to[column + i] = float2(all.mean[i], all.squares[i]);
+      }
     }
   }
 }
@@ -130,6 +135,7 @@ inline void apply_moments(F f, device const T* x, device const float* moments, d
   device const float2* from = (device const float2*)moments + place.z * groups;
   float4 mean;
   float4 scale;
+  UNROLLED
   for (uint i = 0; i < 4; ++i) {
     const float2 moment = from[min(column + i, channels - 1) / own];
     mean[i] = moment.x;

@@ -23,10 +23,13 @@ struct Extent {
 template <uint Depth, uint Height, uint Width, bool Whole, typename Op, typename T>
 inline float4 window(Op op, device const T* x, Extent from, uint channels, uint channel, uint3 at) {
   float4 result = op.first();
+  UNROLLED
   for (uint d = 0; d < Depth; ++d) {
+    UNROLLED
     for (uint h = 0; h < Height; ++h) {
       device const T* line =
           x + ((ulong(at.z) + d) * from.height + at.y + h) * from.width * channels;
+      UNROLLED
       for (uint w = 0; w < Width; ++w) {
         device const T* pixel = line + (at.x + w) * channels;
         result = op.join(result,

@@ -57,6 +57,7 @@ struct PooledWindows {
     pooled.corner = tile.xy * uint2(TileN, TileM);
     pooled.filters = filters;
     pooled.place = place;
+    UNROLLED
     for (uint i = 0; i < kKept; ++i) {
       pooled.kept[i] = Join().first();
     }
@@ -69,6 +70,7 @@ struct PooledWindows {
       pooled.join(map, spill<TileN>(product));
       threadgroup_barrier(mem_flags::mem_threadgroup);
     }
+    UNROLLED
     for (uint i = 0; i < kKept; ++i) {
       pooled.kept[i] = Join().finish(pooled.kept[i], kPixels * slices);
     }
@@ -76,6 +78,7 @@ struct PooledWindows {
   }
 
   INLINED void join(Map map, threadgroup const float* tile) {
+    UNROLLED
     for (uint i = 0; i < kKept; ++i) {
       for (uint r = 0; r < kRows && in_tile(i) < kWindows; ++r) {
         const uint row = in_tile(i) * kRows + r;
@@ -89,6 +92,7 @@ struct PooledWindows {
   // Writes map(windows) to `y`, (images, windows, filters).
   template <typename After>
   INLINED void store(device float* y, After after, uint image) const {
+    UNROLLED
     for (uint i = 0; i < kKept; ++i) {
       if (has(i)) {
         const ulong row = ulong(image) * windows + window(i);
@@ -103,12 +107,14 @@ struct PooledWindows {
   INLINED void add(device float* partial, After after, uint2 tile_and_image, uint tiles,
                    threadgroup float4* memory) const {
     float4 sum = 0.0f;
+    UNROLLED
     for (uint i = 0; i < kKept; ++i) {
       sum += has(i) ? after(kept[i], window(i), column()) : float4(0.0f);
     }
     memory[place.thread_index] = sum;
     threadgroup_barrier(mem_flags::mem_threadgroup);
     if (place.thread_index < kAcross && column() < filters) {
+      UNROLLED
       for (uint i = 1; i < kDown; ++i) {
         sum += memory[place.thread_index + i * kAcross];
       }

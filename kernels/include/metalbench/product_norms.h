@@ -40,9 +40,11 @@ struct SquaredRows {
 template <typename Left>
 void inverse_rms(thread const Left& left, threadgroup float* scales, uint depth, float eps,
                  uint thread_index) {
+  UNROLLED
   for (uint i = 0; i < Left::kShare; ++i) {
     const uint index = thread_index + i * kTileThreads;
     float sum = left.lines[i].squares;
+    UNROLLED
     for (uint step = 1; step < Left::kRowQuads; step *= 2) {
       sum += simd_shuffle_xor(sum, ushort(step));
     }

@@ -4,6 +4,8 @@
 #pragma once
 #include <metal_stdlib>
 
+#include "metalbench/inlined.h"
+
 namespace metalbench {
 
 using namespace metal;
@@ -59,16 +61,16 @@ inline void put_quad(device T* array, uint i, float4 v) {
   ((device Quad<T>*)array)[i] = Quad<T>(v);
 }
 
-// Four columns of a row; `beyond` is what lies past its end. A row need not begin where vectors are
-// aligned, but packed ones are aligned as their elements, and Apple's GPUs load four elements from
-// wherever one may be. Others load packed ones one at a time: where rows are `Whole` quads and begin
-// where vectors may be loaded, they need not.
-template <bool Whole, typename T>
+// Four columns of a row; past its end `beyond`. A row need not begin where vectors are aligned.
+// Packed vectors have the alignment of their elements. Apple's GPUs load four elements from any such
+// address at once, others load packed vectors element by element. `Whole` rows are whole quads and
+// begin where vectors are aligned. `Full` says that the row has all four columns.
+template <bool Whole, bool Full = false, typename T>
 inline typename Widened<T>::Four load_quad(device const T* row, uint column, uint cols,
                                            typename Widened<T>::One beyond = 0) {
   using W = Widened<T>;
   using Four = typename W::Four;
-  if (column + 4 <= cols) {
+  if (Full || column + 4 <= cols) {
     return Whole ? quad_at(row + column, 0)
                  : Four(typename W::Loaded(*(device const typename W::Packed*)(row + column)));
   }
@@ -88,9 +90,9 @@ inline typename Widened<T>::Four load_quad(device const T* row, uint column, uin
 }
 
 // Stores those of four columns that the row has.
-template <bool Whole, typename T>
+template <bool Whole, bool Full = false, typename T>
 inline void store_quad(device T* row, uint column, uint cols, float4 v) {
-  if (column + 4 <= cols) {
+  if (Full || column + 4 <= cols) {
     if (Whole) {
       put_quad(row + column, 0, v);
     } else {

@@ -28,6 +28,7 @@ template <uint Group, uint Bits>
 inline Scaling scaling_of_group(float4 v) {
   float low = min(min(v.x, v.y), min(v.z, v.w));
   float high = largest(v);
+  UNROLLED
   for (uint lanes = 1; lanes < Group / 4; lanes *= 2) {
     low = min(low, simd_shuffle_xor(low, ushort(lanes)));
     high = max(high, simd_shuffle_xor(high, ushort(lanes)));

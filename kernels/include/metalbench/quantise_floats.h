@@ -40,6 +40,7 @@ inline uint power_above(float most) {
 // The largest magnitude of what Lanes neighbouring lanes have.
 template <uint Lanes>
 inline float most_of_lanes(float most) {
+  UNROLLED
   for (uint lanes = 1; lanes < Lanes; lanes *= 2) {
     most = max(most, simd_shuffle_xor(most, ushort(lanes)));
   }

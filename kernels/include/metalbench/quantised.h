@@ -30,19 +30,23 @@ struct Run {
   // A run begins at a multiple of its own length, so that whole vectors of words are aligned.
   INLINED explicit Run(device const uint* from) {
     if (Bits % 4 == 0) {
+      UNROLLED
       for (uint i = 0; i < Bits / 4; ++i) {
         const uint4 four = ((device const uint4*)from)[i];
+        UNROLLED
         for (uint j = 0; j < 4; ++j) {
           words[(4 * i + j) % Bits] = four[j];
         }
       }
     } else if (Bits % 2 == 0) {
+      UNROLLED
       for (uint i = 0; i < Bits / 2; ++i) {
         const uint2 two = ((device const uint2*)from)[i];
         words[2 * i] = two.x;
         words[(2 * i + 1) % Bits] = two.y;
       }
     } else {
+      UNROLLED
       for (uint i = 0; i < Bits; ++i) {
         words[i] = from[i];
       }
@@ -172,6 +176,7 @@ struct Weights {
     }
     const typename Format::Scale of = scale(from);
     float4 values;
+    UNROLLED
     for (uint i = 0; i < 4; ++i) {
       values[i] = Format::at(of, Format::value((low >> (i * kBits)) & ((1u << kBits) - 1)));
     }

@@ -89,9 +89,11 @@ struct MatvecByColumns {
     typename Format::Stored scales[kRows][kParts];
 
     INLINED void load(thread const Rows& rows) {
+      UNROLLED
       for (uint r = 0; r < kRows; ++r) {
         const uint at = min(r, rows.last);
         runs[r] = Run<Format::kBits>(rows.words + at * rows.words_apart);
+        UNROLLED
         for (uint part = 0; part < kParts; ++part) {
           scales[r][part] =
               rows.format.stored(at * rows.groups_apart + part * kPart / Format::kGroup);
@@ -106,11 +108,14 @@ struct MatvecByColumns {
   // Zeros past the last column.
   INLINED void take(device const T* x, uint column, uint cols) {
     const float live = column < cols ? 1.0f : 0.0f;
+    UNROLLED
     for (uint part = 0; part < kParts; ++part) {
       seen[part] = 0.0f;
+      UNROLLED
       for (uint i = part * kPart; i < (part + 1) * kPart; i += 4) {
         const float4 four = quad_at(x, (min(column, cols - kRun) + i) / 4) * live;
         seen[part] += total(four);
+        UNROLLED
         for (uint j = 0; j < 4; ++j) {
           less[i + j] = Factors<Format>::less(i + j, four[j]);
         }
@@ -120,10 +125,13 @@ struct MatvecByColumns {
 
   INLINED float product(thread const Step& step, uint r) const {
     float sum = 0.0f;
+    UNROLLED
     for (uint part = 0; part < kParts; ++part) {
       const typename Format::Scale scale = Format::scale(step.scales[r][part]);
       float4 products = 0.0f;
+      UNROLLED
       for (uint i = part * kPart; i < (part + 1) * kPart; i += 4) {
+        UNROLLED
         for (uint j = 0; j < 4; ++j) {
           products[j] =
               fma(Factors<Format>::factor(step.runs[r], i + j, scale), less[i + j], products[j]);
@@ -137,6 +145,7 @@ struct MatvecByColumns {
   // The products of a step's rows, of lane r that of row r.
   INLINED float products(thread const Step& step, uint lane) const {
     float4 all;
+    UNROLLED
     for (uint r = 0; r < kRows; ++r) {
       all[r] = product(step, r);
     }

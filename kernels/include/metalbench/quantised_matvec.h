@@ -63,11 +63,14 @@ struct RunsAhead {
 
   // Rows and columns past the last repeat it, so that nothing is tested here.
   INLINED RunsAhead(Weights<Format> weights, uint rows, uint first, uint column) {
+    UNROLLED
     for (uint a = 0; a < Ahead; ++a) {
+      UNROLLED
       for (uint r = 0; r < Rows; ++r) {
         const ulong place =
             weights.place(min(first + r, rows - 1), min(column + a * kStep, weights.cols - kRun));
         runs[a][r] = Run<Format::kBits>(weights.words + place / kRun * Format::kBits);
+        UNROLLED
         for (uint part = 0; part < kParts; ++part) {
           scales[a][r][part] = weights.scale(place + part * kPart);
         }
@@ -78,19 +81,24 @@ struct RunsAhead {
   // Adds what those before column `end` give with a vector.
   template <typename Vector>
   INLINED void add(thread Vector& vector, uint column, uint end, thread float (&sums)[Rows]) const {
+    UNROLLED
     for (uint a = 0; a < Ahead; ++a) {
       if (column + a * kStep < end) {
         float4 products[Rows] = {};
+        UNROLLED
         for (uint i = 0; i < kRun; i += 4) {
           const float4 x = vector.quad(column + a * kStep + i);
+          UNROLLED
           for (uint r = 0; r < Rows; ++r) {
             float4 w;
+            UNROLLED
             for (uint j = 0; j < 4; ++j) {
               w[j] = Format::weight(runs[a][r], i + j, scales[a][r][i / kPart]);
             }
             products[r] = fma(w, x, products[r]);
           }
         }
+        UNROLLED
         for (uint r = 0; r < Rows; ++r) {
           sums[r] += total(products[r]);
         }
@@ -102,6 +110,7 @@ struct RunsAhead {
 template <uint Rows, typename T>
 INLINED void store_sums(thread const float (&sums)[Rows], float factor, device T* y, uint rows,
                         uint first, uint lane) {
+  UNROLLED
   for (uint r = 0; r < Rows; ++r) {
     const float sum = simd_sum(sums[r]) * factor;
     if (lane == 0 && first + r < rows) {

@@ -54,7 +54,9 @@ struct PartedProduct {
     simdgroup_float8x8 totals[Tile::kDown][Tile::kAcross];
     for (uint first = 0; first < depth; first += kPart) {
       tile.multiply({a, first}, {b, first}, min(kPart, depth - first));
+      UNROLLED
       for (uint i = 0; i < Tile::kDown; ++i) {
+        UNROLLED
         for (uint j = 0; j < Tile::kAcross; ++j) {
           if (first == 0) {
             totals[i][j] = tile.sums[i][j];
@@ -64,7 +66,9 @@ struct PartedProduct {
         }
       }
     }
+    UNROLLED
     for (uint i = 0; i < Tile::kDown; ++i) {
+      UNROLLED
       for (uint j = 0; j < Tile::kAcross; ++j) {
         tile.sums[i][j] = totals[i][j];
       }

@@ -43,6 +43,7 @@ template <typename T>
 inline void rope_halves(device const T* x, device T* y, uint heads, ulong pitch, uint column,
                         uint points, uint position, float base) {
   float4 cosine, sine;
+  UNROLLED
   for (uint i = 0; i < 4; ++i) {
     const float frequency = rope_frequency(2 * (column + i), 2 * points, base);
     const float2 to = rope_direction(position, frequency);

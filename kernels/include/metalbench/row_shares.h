@@ -59,6 +59,7 @@ inline uint shares_of_row(uint cols) {
 // The state of `Lanes` neighbouring lanes together; all of them have it.
 template <typename Join, uint Lanes>
 inline typename Join::State join_lanes(typename Join::State state) {
+  UNROLLED
   for (ushort step = 1; step < Lanes; step *= 2) {
     state = Join::join(state, simd_shuffle_xor(state, step));
   }

@@ -9,6 +9,7 @@ namespace metalbench {
 
 template <typename Op>
 inline float joined_before(Op op, float value, uint lane) {
+  UNROLLED
   for (ushort step = 1; step < 32; step *= 2) {
     const float other = simd_shuffle_up(value, step);
     value = lane >= step ? op.join(other, value) : value;

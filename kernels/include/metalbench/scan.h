@@ -104,6 +104,7 @@ inline void scan_row(Op op, Source source, device T* y,
     float4 scans[Quads];
     float before[Quads];
     float mine = op.neutral();
+    UNROLLED
     for (uint j = 0; j < Quads; ++j) {
       const float4 v = source(column_of<Backward>(first + j, quads));
       scans[j] = scan_of_quad(op, Backward ? v.wzyx : v);
@@ -111,6 +112,7 @@ inline void scan_row(Op op, Source source, device T* y,
       mine = op.join(mine, scans[j].w);
     }
     const float offset = all_before<Threads / 32>(op, mine, carry, memory.totals[set], place);
+    UNROLLED
     for (uint j = 0; j < Quads; ++j) {
       const float4 own = Exclusive ? float4(op.neutral(), scans[j].xyz) : scans[j];
       const float4 v = op.join(own, float4(op.join(offset, before[j])));

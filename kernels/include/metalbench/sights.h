@@ -37,6 +37,7 @@ struct TreeSight {
   uint end(uint, uint keys) const { return keys; }
   float4 scores(float4 raw, uint query, uint key) const {
     device const bool* row = mask + ulong(min(query, queries - 1)) * queries;
+    UNROLLED
     for (uint i = 0; i < 4; ++i) {
       if (key + i >= before && key + i < before + queries && !row[key + i - before]) {
         raw[i] = -INFINITY;

@@ -78,11 +78,13 @@ inline void softmax_row(Source source, device T* y, threadgroup float2* partial,
   const uint beyond = 4 * (place.thread_index + Keep * threads);
   float peak = -FLT_MAX;
   float4 kept[Keep];
+  UNROLLED
   for (uint i = 0; i < Keep; ++i) {
     kept[i] = source(4 * (place.thread_index + i * threads));
     peak = max(peak, largest(kept[i]));
   }
   float4 sums = 0.0f;
+  UNROLLED
   for (uint i = 0; i < Keep; ++i) {
     if (4 * i * threads < cols) {
       kept[i] = exp(kept[i] - peak);
@@ -97,11 +99,14 @@ inline void softmax_row(Source source, device T* y, threadgroup float2* partial,
 
   const float inverse = 1.0f / row.sum;
   const float scale = exp(peak - row.peak) * inverse;
+  UNROLLED
   for (uint i = 0; i < Keep; ++i) {
-    store_quad<kWhole<Source>>(y, 4 * (place.thread_index + i * threads), cols, kept[i] * scale);
+    kept[i] *= scale;
   }
+  const ToRow<T, kWhole<Source>> to = {y, cols};
+  put_kept(to, kept, cols, place.thread_index, threads);
   for (uint column = beyond; column < cols; column += 4 * threads) {
-    store_quad<kWhole<Source>>(y, column, cols, exp(source(column) - row.peak) * inverse);
+    to.template put<false>(column, exp(source(column) - row.peak) * inverse);
   }
 }
 

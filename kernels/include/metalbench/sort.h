@@ -6,6 +6,8 @@
 #pragma once
 #include <metal_stdlib>
 
+#include "metalbench/inlined.h"
+
 namespace metalbench {
 
 using namespace metal;
@@ -69,6 +71,7 @@ struct AmongLanes {
   template <typename Key>
   static void run(thread Key (&keys)[Held], uint lane, bool ascending) {
     const bool has_lower = ((lane & Lanes) == 0) == ascending;
+    UNROLLED
     for (uint i = 0; i < Held; ++i) {
       const Key other = from_lane(keys[i], Lanes);
       keys[i] = has_lower ? min(keys[i], other) : max(keys[i], other);
@@ -88,6 +91,7 @@ template <uint Held, uint Distance, uint Run>
 struct WithinLane {
   template <typename Key>
   static void run(thread Key (&keys)[Held], bool ascending) {
+    UNROLLED
     for (uint i = 0; i < Held; ++i) {
       if ((i & Distance) == 0) {
         const bool up = Run < Held ? (i & Run) == 0 : ascending;
@@ -133,6 +137,7 @@ struct HeldBlock {
   static void sort(threadgroup Key* keys, uint first, uint lane, uint size) {
     const uint own = first + Held * lane;
     Key held[Held];
+    UNROLLED
     for (uint i = 0; i < Held; ++i) {
       held[i] = keys[own + i];
     }
@@ -143,6 +148,7 @@ struct HeldBlock {
       AmongLanes<Held, 16>::run(held, lane, ascending);
       WithinLane<Held, Held / 2, kLength>::run(held, ascending);
     }
+    UNROLLED
     for (uint i = 0; i < Held; ++i) {
       keys[own + i] = held[i];
     }

@@ -17,7 +17,9 @@ template <uint TileN, typename Tile>
 threadgroup const float* spill(thread const Tile& product) {
   threadgroup float* rows = (threadgroup float*)product.memory;
   threadgroup float* own = rows + product.part().y * TileN + product.part().x;
+  UNROLLED
   for (uint i = 0; i < Tile::kDown; ++i) {
+    UNROLLED
     for (uint j = 0; j < Tile::kAcross; ++j) {
       simdgroup_store(product.sums[i][j], own + 8 * i * TileN + 8 * j, TileN);
     }

@@ -68,8 +68,10 @@ struct SplitDecode {
   template <typename T>
   SplitDecode(device const T* q, uint first, uint queries, uint dims, Place place) {
     const float scale = kLog2E * rsqrt(float(dims));
+    UNROLLED
     for (uint g = 0; g < Queries; ++g) {
       device const T* from = q + ulong(min(first + g, queries - 1)) * dims;
+      UNROLLED
       for (uint j = 0; j < kQuads; ++j) {
         query[g][j] = load_quad(from, 4 * (place.lane + 32 * j), dims) * scale;
         out[g][j] = 0.0f;
@@ -94,22 +96,29 @@ struct SplitDecode {
     for (uint i = begin + count * place.simdgroup; i < end; i += count * SimdGroups) {
       typename Cache::Four rows[count][kQuads];
       typename Cache::Four values[count];
+      UNROLLED
       for (uint u = 0; u < count; ++u) {
+        UNROLLED
         for (uint j = 0; j < kQuads; ++j) {
           rows[u][j] = cache.key(min(i + u, end - 1), 4 * (place.lane + 32 * j));
         }
       }
+      UNROLLED
       for (uint u = 0; early && u < count; ++u) {
         values[u] = cache.value(min(i + u, end - 1), 4 * place.lane);
       }
       float4 weights[Queries][count / 4];
+      UNROLLED
       for (uint g = 0; g < Queries; ++g) {
         weigh(cache, g, rows, i, end, weights[g]);
       }
+      UNROLLED
       for (uint u = 0; u < count; ++u) {
+        UNROLLED
         for (uint j = 0; j < kQuads; ++j) {
           const float4 value = float4(
               early ? values[u] : cache.value(min(i + u, end - 1), 4 * (place.lane + 32 * j)));
+          UNROLLED
           for (uint g = 0; g < Queries; ++g) {
             out[g][j] = fma(weights[g][u / 4][u % 4], value, out[g][j]);
           }
@@ -126,14 +135,17 @@ struct SplitDecode {
     for (uint first = 0; first < Count; first += 4) {
       // Summed together: four shuffles at a time are on their way, and one test of who takes part.
       float4 products;
+      UNROLLED
       for (uint u = 0; u < 4; ++u) {
         float4 product = 0.0f;
+        UNROLLED
         for (uint j = 0; j < kQuads; ++j) {
           product = fma(query[g][j], float4(rows[first + u][j]), product);
         }
         products[u] = total(product);
       }
       float4 scores = simd_sum(products);
+      UNROLLED
       for (uint u = 0; u < 4; ++u) {
         const uint key = i + first + u;
         scores[u] = key < end && cache.seen(key) ? scores[u] : -INFINITY;
@@ -145,10 +157,12 @@ struct SplitDecode {
     const float level = higher > -INFINITY ? higher : 0.0f;
     const float shrink = fast::exp2(peak[g] - level);
     float added = 0.0f;
+    UNROLLED
     for (uint four = 0; four < Count / 4; ++four) {
       weights[four] = fast::exp2(weights[four] - level);
       added += total(weights[four]);
     }
+    UNROLLED
     for (uint j = 0; j < kQuads; ++j) {
       out[g][j] *= shrink;
     }
@@ -159,11 +173,13 @@ struct SplitDecode {
   // The partials of span `span`: what the SIMD-groups have, relative to the largest score of all.
   void store(Partials to, uint span, uint first, uint queries, threadgroup Memory& memory,
              Place place) const {
+    UNROLLED
     for (uint g = 0; g < Queries && first + g < queries; ++g) {
       threadgroup_barrier(mem_flags::mem_threadgroup);
       if (place.lane == 0) {
         memory.levels[g][place.simdgroup] = float2(peak[g], sum[g]);
       }
+      UNROLLED
       for (uint j = 0; j < kQuads; ++j) {
         memory.out[place.simdgroup][place.lane + 32 * j] = out[g][j];
       }

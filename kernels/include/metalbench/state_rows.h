@@ -5,6 +5,8 @@
 #pragma once
 #include <metal_stdlib>
 
+#include "metalbench/inlined.h"
+
 namespace metalbench {
 
 using namespace metal;
@@ -17,6 +19,7 @@ struct LaneColumns {
   template <typename T>
   static LaneColumns of(device const T* from, uint cols, uint lane) {
     LaneColumns v;
+    UNROLLED
     for (uint i = 0; i < kMost; ++i) {
       v.at[i] = 0.0f;
       if (32 * i < cols && lane + 32 * i < cols) {
@@ -28,6 +31,7 @@ struct LaneColumns {
 
   template <typename T>
   void store(device T* to, uint cols, uint lane) const {
+    UNROLLED
     for (uint i = 0; i < kMost; ++i) {
       if (32 * i < cols && lane + 32 * i < cols) {
         to[lane + 32 * i] = T(at[i]);
@@ -37,6 +41,7 @@ struct LaneColumns {
 
   // this += factor * v
   void add(float factor, LaneColumns v, uint cols) {
+    UNROLLED
     for (uint i = 0; i < kMost; ++i) {
       if (32 * i < cols) {
         at[i] = fma(factor, v.at[i], at[i]);
@@ -45,6 +50,7 @@ struct LaneColumns {
   }
 
   void scale(float factor, uint cols) {
+    UNROLLED
     for (uint i = 0; i < kMost; ++i) {
       if (32 * i < cols) {
         at[i] *= factor;
@@ -53,6 +59,7 @@ struct LaneColumns {
   }
 
   void scale(LaneColumns v, uint cols) {
+    UNROLLED
     for (uint i = 0; i < kMost; ++i) {
       if (32 * i < cols) {
         at[i] *= v.at[i];
@@ -63,6 +70,7 @@ struct LaneColumns {
   // The sum of products over all columns, which every lane gets.
   float dot(LaneColumns v, uint cols) const {
     float sum = 0.0f;
+    UNROLLED
     for (uint i = 0; i < kMost; ++i) {
       if (32 * i < cols) {
         sum = fma(at[i], v.at[i], sum);

@@ -39,7 +39,12 @@ struct Operand {
                                             ? 2
                                             : 1;
 
+  // Then the quads of a thread are all at one depth.
+  static_assert(!has_steps<Source>(0) || (kAlong && kTileThreads % kRowQuads == 0 && kRun == 1),
+                "a source with steps is along depth, in rows of 2, 4, 8 or 16 quads");
+
   Source source;
+  decltype(step_type<Source>(nullptr, 0)) step;
   typename Source::Line lines[kShare];
   Quad<T> share[kShare];
   bool whole;
@@ -50,23 +55,29 @@ struct Operand {
   }
 
   INLINED void begin(uint first, uint thread_index) {
+    UNROLLED
     for (uint i = 0; i < kShare; ++i) {
       const uint index = index_of(i, thread_index);
       lines[i] = source.line(first + (kAlong ? index / kRowQuads : 4 * (index % kRowQuads)));
     }
+    step = step_at(source, depth_of(index_of(0, thread_index)), 0);
     whole = kQuads % kTileThreads == 0 && is_whole(source, first, Extent, Depth, 0);
   }
 
+  // The share of the tile at depth `k`; the first one is at 0, each other one follows the last.
   INLINED void fetch(uint k, uint thread_index) {
     if (whole) {
+      UNROLLED
       for (uint i = 0; i < kShare; i += kRun) {
         take_run<kRun>(source, share + i, lines[i], k + depth_of(index_of(i, thread_index)), 0);
       }
       return;
     }
+    UNROLLED
     for (uint i = 0; i < kShare; ++i) {
-      share[i] = source.quad(lines[i], k + depth_of(index_of(i, thread_index)));
+      share[i] = quad_of(source, lines[i], k + depth_of(index_of(i, thread_index)), step, 0);
     }
+    advance_step(source, step, Depth, 0);
   }
 
   INLINED static uint depth_of(uint index) {
@@ -74,10 +85,12 @@ struct Operand {
   }
 
   INLINED void put(threadgroup T* tile, uint thread_index) const {
+    UNROLLED
     for (uint i = 0; i < kShare; i += kRun) {
       const uint index = index_of(i, thread_index);
       if (index < kQuads) {
         QuadRun<T, kRun> run;
+        UNROLLED
         for (uint j = 0; j < kRun; ++j) {
           run.quads[j] = share[i + j];
         }

@@ -67,7 +67,9 @@ struct Product {
     columns.source = b;
     rows.begin(corner.y, thread_index);
     columns.begin(corner.x, thread_index);
+    UNROLLED
     for (uint i = 0; i < kDown; ++i) {
+      UNROLLED
       for (uint j = 0; j < kAcross; ++j) {
         sums[i][j] = make_filled_simdgroup_matrix<float, 8, 8>(0.0f);
       }
@@ -101,16 +103,21 @@ struct Product {
   INLINED void accumulate(threadgroup const T* pair, uint2 own) {
     threadgroup const T* rows = Left::part_of(pair, own.y);
     threadgroup const T* columns = Right::part_of(pair + Left::kTile, own.x);
+    UNROLLED
     for (uint k = 0; k < TileK; k += 8) {
       simdgroup_matrix<T, 8, 8> a[kDown];
       simdgroup_matrix<T, 8, 8> b[kAcross];
+      UNROLLED
       for (uint i = 0; i < kDown; ++i) {
         Left::load(a[i], rows, 8 * i, k);
       }
+      UNROLLED
       for (uint j = 0; j < kAcross; ++j) {
         Right::load(b[j], columns, 8 * j, k);
       }
+      UNROLLED
       for (uint i = 0; i < kDown; ++i) {
+        UNROLLED
         for (uint j = 0; j < kAcross; ++j) {
           simdgroup_multiply_accumulate(sums[i][j], a[i], b[j], sums[i][j]);
         }
@@ -126,7 +133,9 @@ struct Product {
     const uint lane = place.lane;
     const uint2 first = corner + part();
     threadgroup float4* strip = memory + place.simdgroup * 8 * width;
+    UNROLLED
     for (uint i = 0; i < kDown; ++i) {
+      UNROLLED
       for (uint j = 0; j < kAcross; ++j) {
         simdgroup_store(sums[i][j], (threadgroup float*)strip + 8 * j, 4 * width);
       }

@@ -34,6 +34,7 @@ struct TileSpread {
     const float own = first < count ? float((count - first + kDown - 1) / kDown) : 0.0f;
     float4 kept[TileM / kDown];
     float4 sum = 0.0f;
+    UNROLLED
     for (uint i = 0; i < TileM / kDown; ++i) {
       const uint row = first + i * kDown;
       kept[i] = row < count ? sums(row) : float4(0.0f);
@@ -41,6 +42,7 @@ struct TileSpread {
     }
     const float4 mean = sum / max(own, 1.0f);
     float4 squares = 0.0f;
+    UNROLLED
     for (uint i = 0; i < TileM / kDown; ++i) {
       const float4 d = first + i * kDown < count ? kept[i] - mean : float4(0.0f);
       squares = fma(d, d, squares);

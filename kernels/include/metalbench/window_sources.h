@@ -50,46 +50,51 @@ struct Windows {
     return {data + (image + inside) * long(volume.pitch), at};
   }
 
-  INLINED Quad<T> quad(thread const Line& from, uint k) const {
-    Quad<T> v = T(0);
+  using Step = TapStep;
+  INLINED Step step(uint k) const { return TapStep::of(k, volume.channels, steps.taps()); }
+  INLINED void advance(thread Step& step, uint by) const {
+    step.advance(by, volume.channels, steps.taps());
+  }
+
+  INLINED Quad<T> quad(thread const Line& from, uint k, thread const Step& step) const {
     if (!from.origin || k >= depth()) {
-      return v;
+      return Quad<T>(T(0));
     }
     if ((volume.channels | volume.pitch) % 4 == 0) {
-      const int3 move = move_of(k / volume.channels);
-      if (inside(from.at + move)) {
-        v = *(device const Quad<T>*)(from.origin + offset(move, k));
-      }
-      return v;
+      const int3 move = move_of(step);
+      return inside(from.at + move)
+                 ? *(device const Quad<T>*)(from.origin + offset(move, step.channel))
+                 : Quad<T>(T(0));
     }
     if (Steps::kNeighbours && volume.pitch == volume.channels) {
-      const uint last = k + 3;
-      const int3 move = move_of(k / volume.channels);
-      const int3 end = move_of(last / volume.channels);
-      if (last < depth() && all(move.yz == end.yz) && inside(from.at + move) &&
+      Step last = step;
+      advance(last, 3);
+      const int3 move = move_of(step);
+      const int3 end = move_of(last);
+      if (k + 3 < depth() && all(move.yz == end.yz) && inside(from.at + move) &&
           inside(from.at + end)) {
-        return Quad<T>(load_quad(from.origin + offset(move, k), 0, 4));
+        return Quad<T>(load_quad<false, true>(from.origin + offset(move, step.channel), 0, 4));
       }
     }
-    for (uint i = 0; i < min(4u, depth() - k); ++i) {
-      const int3 move = move_of((k + i) / volume.channels);
-      if (inside(from.at + move)) {
-        v[i] = from.origin[offset(move, k + i)];
-      }
+    Step at = step;
+    T v[4];
+    UNROLLED
+    for (uint i = 0; i < 4; ++i) {
+      const int3 move = move_of(at);
+      const bool is_there = k + i < depth() && inside(from.at + move);
+      v[i] = is_there ? from.origin[offset(move, at.channel)] : T(0);
+      advance(at, 1);
     }
-    return v;
+    return Quad<T>(v[0], v[1], v[2], v[3]);
   }
 
-  // From the first tap to tap `tap`.
-  INLINED int3 move_of(uint tap) const {
-    const uint3 n = steps.taps();
-    return int3(uint3(tap % n.x, tap / n.x % n.y, tap / n.x / n.y)) * steps.step();
-  }
+  // From the first tap to that of a step.
+  INLINED int3 move_of(thread const Step& step) const { return int3(step.tap) * steps.step(); }
 
-  INLINED int offset(int3 move, uint k) const {
+  INLINED int offset(int3 move, uint channel) const {
     return ((move.z * int(volume.height) + move.y) * int(volume.width) + move.x) *
                int(volume.pitch) +
-           int(k % volume.channels);
+           int(channel);
   }
 
   INLINED bool inside(int3 at) const {
@@ -126,26 +131,35 @@ struct WindowFilters {
     return filter < filters ? data + ulong(filter) * pitch : nullptr;
   }
 
-  INLINED Quad<T> quad(thread const Line& from, uint k) const {
-    Quad<T> v = T(0);
+  using Step = TapStep;
+  INLINED Step step(uint k) const { return TapStep::of(k, channels, steps.taps()); }
+  INLINED void advance(thread Step& step, uint by) const {
+    step.advance(by, channels, steps.taps());
+  }
+
+  INLINED Quad<T> quad(thread const Line& from, uint k, thread const Step& step) const {
     if (!from || k >= depth) {
-      return v;
+      return Quad<T>(T(0));
     }
     if (Steps::kPhases == 1) {
       return depth % 4 == 0 ? *(device const Quad<T>*)(from + k)
                             : Quad<T>(load_quad(from, k, depth));
     }
     if (channels % 4 == 0) {
-      return *(device const Quad<T>*)(from + offset(k));
+      return *(device const Quad<T>*)(from + offset(step));
     }
-    for (uint i = 0; i < min(4u, depth - k); ++i) {
-      v[i] = from[offset(k + i)];
+    Step at = step;
+    T v[4];
+    UNROLLED
+    for (uint i = 0; i < 4; ++i) {
+      v[i] = k + i < depth ? from[offset(at)] : T(0);
+      advance(at, 1);
     }
-    return v;
+    return Quad<T>(v[0], v[1], v[2], v[3]);
   }
 
-  INLINED uint offset(uint k) const {
-    return steps.filter_tap(k / channels) * channels + k % channels;
+  INLINED uint offset(thread const Step& step) const {
+    return steps.filter_tap(step.tap) * channels + step.channel;
   }
 };
 

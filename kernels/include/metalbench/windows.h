@@ -5,6 +5,8 @@
 #pragma once
 #include <metal_stdlib>
 
+#include "metalbench/inlined.h"
+
 namespace metalbench {
 
 using namespace metal;
@@ -41,7 +43,7 @@ struct Forward {
   uint3 taps() const { return uint3(X::kTaps, Y::kTaps, Z::kTaps); }
   // From one tap to the next.
   int3 step() const { return int3(X::kDilation, Y::kDilation, Z::kDilation); }
-  uint filter_tap(uint tap) const { return tap; }
+  uint filter_tap(uint3 tap) const { return (tap.z * Y::kTaps + tap.y) * X::kTaps + tap.x; }
   uint3 whole(uint3 n) const { return uint3(X::outputs(n.x), Y::outputs(n.y), Z::outputs(n.z)); }
   uint3 own(uint3 n) const { return whole(n); }
   uint3 blocks(uint3 n) const { return whole(n); }
@@ -70,6 +72,7 @@ struct PhaseAlong {
 
   static PhaseAlong of(uint remainder) {
     uint first = A::kTaps;
+    UNROLLED
     for (uint k = 0; k < kEvery; ++k) {
       first = k * A::kDilation % A::kStride == remainder ? min(k, first) : first;
     }
@@ -112,11 +115,10 @@ struct Backward {
   int3 step() const {
     return -int3(PhaseAlong<X>::kMove, PhaseAlong<Y>::kMove, PhaseAlong<Z>::kMove);
   }
-  uint filter_tap(uint tap) const {
-    const uint3 n = taps();
-    const uint at_x = x.first + tap % n.x * PhaseAlong<X>::kEvery;
-    const uint at_y = y.first + tap / n.x % n.y * PhaseAlong<Y>::kEvery;
-    const uint at_z = z.first + tap / n.x / n.y * PhaseAlong<Z>::kEvery;
+  uint filter_tap(uint3 tap) const {
+    const uint at_x = x.first + tap.x * PhaseAlong<X>::kEvery;
+    const uint at_y = y.first + tap.y * PhaseAlong<Y>::kEvery;
+    const uint at_z = z.first + tap.z * PhaseAlong<Z>::kEvery;
     return (at_z * Y::kTaps + at_y) * X::kTaps + at_x;
   }
   uint3 whole(uint3 n) const {

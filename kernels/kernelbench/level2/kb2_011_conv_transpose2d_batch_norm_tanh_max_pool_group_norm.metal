@@ -71,10 +71,13 @@ struct TanhOfLargest {
   const uint channel = 4 * place.x;
   TanhOfLargest largest = {0.0f, 0.0f, load_quad(batch_norm_weight, channel, filters),
                            load_quad(batch_norm_bias, channel, filters)};
-  for (uint i = 0; i < min(4u, filters - channel); ++i) {
-    const float2 moment = ((device const float2*)moments)[channel + i];
-    largest.mean[i] = moment.x;
-    largest.scale[i] = moment.y;
+  UNROLLED
+  for (uint i = 0; i < 4; ++i) {
+    if (channel + i < filters) {
+      const float2 moment = ((device const float2*)moments)[channel + i];
+      largest.mean[i] = moment.x;
+      largest.scale[i] = moment.y;
+    }
   }
   metalbench::pool<1, 2, 2, 2>(largest, sums, y, {1, height + 2, width + 2}, filters, place);
 }

@@ -62,8 +62,11 @@ struct ExpOfClipped {
   const uint column = 4 * place.x;
   device const float2* means = (device const float2*)moments + place.z * filters;
   float4 factor = load_quad(scale, column, filters) / float(pixels);
-  for (uint i = 0; i < min(4u, filters - column); ++i) {
-    factor[i] /= means[column + i].x;
+  UNROLLED
+  for (uint i = 0; i < 4; ++i) {
+    if (column + i < filters) {
+      factor[i] /= means[column + i].x;
+    }
   }
   device float* pixel = y + (ulong(place.z) * pixels + place.y) * filters;
   store_quad(pixel, column, filters, load_quad(pixel, column, filters) * factor);

@@ -64,10 +64,13 @@ struct NormalisedMean {
   const uint channel = 4 * place.x;
   NormalisedMean mean = {0.0f, 0.0f, load_quad(batch_norm_weight, channel, filters),
                          load_quad(batch_norm_bias, channel, filters)};
-  for (uint i = 0; i < min(4u, filters - channel); ++i) {
-    const float2 moment = ((device const float2*)moments)[channel + i];
-    mean.mean[i] = moment.x;
-    mean.scale[i] = moment.y;
+  UNROLLED
+  for (uint i = 0; i < 4; ++i) {
+    if (channel + i < filters) {
+      const float2 moment = ((device const float2*)moments)[channel + i];
+      mean.mean[i] = moment.x;
+      mean.scale[i] = moment.y;
+    }
   }
   metalbench::pool<4, 4, 4, 4>(mean, sums, y, from, filters, place);
 }

@@ -41,8 +41,11 @@ using namespace metalbench;
   float sum = 0.0f;
   for (uint channel = 4 * lane; channel < filters; channel += 128) {
     const float4 top = window<3, 3, 3, false>(Max(), pooled, from, filters, channel, corner);
-    for (uint i = 0; i < min(4u, filters - channel); ++i) {
-      sum += top[i];
+    UNROLLED
+    for (uint i = 0; i < 4; ++i) {
+      if (channel + i < filters) {
+        sum += top[i];
+      }
     }
   }
   sum = simd_sum(sum);

@@ -63,6 +63,7 @@ struct LargestNormalised {
   LargestNormalised largest = {0.0f, 0.0f, load_quad(group_norm_weight, channel, filters),
                                load_quad(group_norm_bias, channel, filters),
                                load_quad(scale, channel, filters)};
+  UNROLLED
   for (uint i = 0; i < 4; ++i) {
     const uint group = min(channel + i, filters - 1) / (filters / groups);
     const float2 moment = ((device const float2*)moments)[image * groups + group];

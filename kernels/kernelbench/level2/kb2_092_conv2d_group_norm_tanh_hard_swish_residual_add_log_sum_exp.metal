@@ -25,6 +25,7 @@ struct Normalised {
   uint own;  // channels of a group
   float4 operator()(uint column) const {
     float4 v = load_quad(sums, column, channels);
+    UNROLLED
     for (uint i = 0; i < 4; ++i) {
       const float2 moment = moments[min(column + i, channels - 1) / own];
       v[i] = (v[i] - moment.x) * moment.y;

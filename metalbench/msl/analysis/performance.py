@@ -357,6 +357,10 @@ def _find_thread_arrays(
         if not isinstance(each, Alloca) or not _is_aggregate(each.allocated):
             continue
         accesses, subscripts = _list_accesses(code, each.result)
+        # A compiler for a GPU has each element of such a variable in a register. LLVM keeps some in
+        # memory because the calling convention of the processor combines elements.
+        if not subscripts and all(isinstance(one, Memory) for one in accesses):
+            continue
         places = [place for place in map(code.locate, accesses) if place is not None]
         variable = variables.get(each.result)
         if not places:
