@@ -59,7 +59,7 @@ using PlainTile = Product<MatrixRows<float>, MatrixColumns<DTYPE, float>, TILE, 
   const uint columns = dims + 2 * kv_heads * width;
   device const float* keys = qkv + dims + group.y / (heads / kv_heads) * width;
   const Flash attention(memory, width, group.x, PLACE);
-  attention.run<float>({qkv + group.y * width, tokens, columns}, {keys, tokens, columns},
+  attention.run({qkv + group.y * width, tokens, columns}, {keys, tokens, columns},
                        {keys + kv_heads * width, tokens, columns},
                        {attended + group.y * width, tokens, dims});
 }

@@ -44,7 +44,7 @@ using namespace metalbench;
   const ulong all = ulong(tokens) * dims;
   device const float* q = qkv + group.y * width;
   const Flash attention(memory, width, group.x, PLACE);
-  attention.run<float>({q, tokens, dims}, {q + all, tokens, dims}, {q + 2 * all, tokens, dims},
+  attention.run({q, tokens, dims}, {q + all, tokens, dims}, {q + 2 * all, tokens, dims},
                        {attended + group.y * width, tokens, dims});
 }
 

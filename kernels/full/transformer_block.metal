@@ -55,7 +55,7 @@ using PlainTile = Product<MatrixRows<float>, MatrixColumns<DTYPE, float>, TILE, 
   const uint width = dims / heads;
   device const float* q = qkv + group.y * width;
   const Flash attention(memory, width, group.x, PLACE);
-  attention.run<float>({q, tokens, 3 * dims}, {q + dims, tokens, 3 * dims},
+  attention.run({q, tokens, 3 * dims}, {q + dims, tokens, 3 * dims},
                        {q + 2 * dims, tokens, 3 * dims},
                        {attended + group.y * width, tokens, dims});
 }

@@ -22,5 +22,5 @@ using namespace metalbench;
   using Flash = SightedAttention<DTYPE, SG, 128, Seen<false>, 128, SHARES, AHEAD>;
   threadgroup Flash::Memory memory;
   const Flash attention(memory, dims, group, PLACE);
-  attention.run<DTYPE>({q, queries, dims}, {k, keys, dims}, {v, keys, dims}, {y, queries, dims});
+  attention.run({q, queries, dims}, {k, keys, dims}, {v, keys, dims}, {y, queries, dims});
 }

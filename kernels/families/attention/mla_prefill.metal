@@ -21,6 +21,6 @@ using namespace metalbench;
   const Flash attention(memory, dims, group.x, PLACE, Seen<true>{0}, value_dims);
   const ulong wide = ulong(group.y) * tokens * dims;
   const ulong narrow = ulong(group.y) * tokens * value_dims;
-  attention.run<DTYPE>({q + wide, tokens, dims}, {k + wide, tokens, dims},
+  attention.run({q + wide, tokens, dims}, {k + wide, tokens, dims},
                        {v + narrow, tokens, value_dims}, {y + narrow, tokens, value_dims});
 }

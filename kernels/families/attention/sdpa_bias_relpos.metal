@@ -23,6 +23,6 @@ using namespace metalbench;
       DistanceBias<DTYPE>{bias + group.y * (2 * tokens - 1), tokens, precise::sqrt(float(dims))});
   const ulong own = ulong(group.y) * tokens * dims;
   const ulong shared = ulong(group.y / (heads / kv_heads)) * tokens * dims;
-  attention.run<DTYPE>({q + own, tokens, dims}, {k + shared, tokens, dims},
+  attention.run({q + own, tokens, dims}, {k + shared, tokens, dims},
                        {v + shared, tokens, dims}, {y + own, tokens, dims});
 }

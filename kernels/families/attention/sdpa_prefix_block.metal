@@ -21,6 +21,6 @@ using namespace metalbench;
   const Flash attention(memory, dims, group.x, PLACE, Seen<true>{before});
   const uint keys = before + tokens, pitch = heads * dims;
   const ulong shared = ulong(group.y / (heads / kv_heads)) * (keys + spare) * dims;
-  attention.run<DTYPE>({q + group.y * dims, tokens, pitch}, {k + shared, keys, dims},
+  attention.run({q + group.y * dims, tokens, pitch}, {k + shared, keys, dims},
                        {v + shared, keys, dims}, {y + group.y * dims, tokens, pitch});
 }

@@ -20,6 +20,6 @@ using namespace metalbench;
   const Flash attention(memory, dims, group.x, PLACE);
   const ulong own = ulong(group.y) * tokens * dims;
   const ulong shared = ulong(group.y / (heads / kv_heads)) * tokens * dims;
-  attention.run<DTYPE>({q + own, tokens, dims}, {k + shared, tokens, dims},
+  attention.run({q + own, tokens, dims}, {k + shared, tokens, dims},
                        {v + shared, tokens, dims}, {y + own, tokens, dims}, float(sinks[group.y]));
 }

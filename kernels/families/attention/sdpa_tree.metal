@@ -23,6 +23,6 @@ using namespace metalbench;
   const uint keys = before + tokens;
   const ulong own = ulong(group.y) * tokens * dims;
   const ulong shared = ulong(group.y / (heads / kv_heads)) * keys * dims;
-  attention.run<DTYPE>({q + own, tokens, dims}, {k + shared, keys, dims}, {v + shared, keys, dims},
+  attention.run({q + own, tokens, dims}, {k + shared, keys, dims}, {v + shared, keys, dims},
                        {y + own, tokens, dims});
 }

@@ -24,7 +24,9 @@ struct Both {
   template <bool Full>
   void put(uint column, float4 v) const {
     store_quad<false, Full>(y, column, cols, v * load_quad<false, Full>(weight, column, cols));
-    store_quad<false, Full>(sum, column, cols, load_quad<false, Full>(x, column, cols) + load_quad<false, Full>(residual, column, cols));
+    store_quad<false, Full>(
+        sum, column, cols,
+        load_quad<false, Full>(x, column, cols) + load_quad<false, Full>(residual, column, cols));
   }
 };
 

@@ -22,7 +22,8 @@ struct Gated {
   void put(uint column, float4 v) const {
     const float4 g = load_quad<false, Full>(gate, column, cols);
     const float4 open = g / (1.0f + precise::exp(-g));
-    store_quad<false, Full>(y, column, cols, v * load_quad<false, Full>(weight, column, cols) * open);
+    store_quad<false, Full>(y, column, cols,
+                            v * load_quad<false, Full>(weight, column, cols) * open);
   }
 };
 

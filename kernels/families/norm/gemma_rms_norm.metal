@@ -19,7 +19,8 @@ struct WeightedFromOne {
 
   template <bool Full>
   void put(uint column, float4 v) const {
-    store_quad<false, Full>(y, column, cols, v * (1.0f + load_quad<false, Full>(weight, column, cols)));
+    store_quad<false, Full>(y, column, cols,
+                            v * (1.0f + load_quad<false, Full>(weight, column, cols)));
   }
 };
 

@@ -23,9 +23,9 @@ using namespace metalbench;
   }
   const bool query = row < of_queries;
   const uint own = query ? row : row - of_queries;
-  const Weighted<DTYPE> to = {(query ? q_normed : k_normed) + ulong(own) * dims,
-                                  query ? w_q : w_k, nullptr, dims};
+  const Weighted<DTYPE> to = {(query ? q_normed : k_normed) + ulong(own) * dims, query ? w_q : w_k,
+                              nullptr, dims};
   threadgroup float unused[1];
   scale_row_by_rms_into<32, KEEP>(row_of(query ? q : k, own, dims), to, eps, unused,
-                          Place{lane, lane, 0});
+                                  Place{lane, lane, 0});
 }

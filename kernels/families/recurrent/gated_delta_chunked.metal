@@ -73,13 +73,12 @@ using namespace metalbench;
   }
 }
 
-[[kernel, max_total_threads_per_threadgroup(CHUNK * ROWS / 2)]] void walk(
+[[kernel, max_total_threads_per_threadgroup(CHUNK* ROWS / 2)]] void walk(
     device const float* w, device const float* queries, device const float* keys,
     device const float* u, device const float* within, device const float* kept,
     device const float* state, device DTYPE* y, device float* left, constant uint& tokens,
     constant uint& heads, constant uint& rows, constant uint& cols,
-    uint2 group [[threadgroup_position_in_grid]],
-    uint thread_index [[thread_index_in_threadgroup]],
+    uint2 group [[threadgroup_position_in_grid]], uint thread_index [[thread_index_in_threadgroup]],
     uint simdgroup [[simdgroup_index_in_threadgroup]]) {
   using State = ChunkedState<CHUNK, ROWS>;
   threadgroup typename State::Memory memory;

@@ -1,6 +1,6 @@
 // Attention of one head, softmax(Q K^T / sqrt(dims)) V, in one pass over K and V: no score leaves
 // the threadgroup. Each SIMD-group owns eight queries: Q and the output live in its registers as 8
-// x 8 matrices. The keys pass in blocks of 32 through one tile of threadgroup memory, first K, then
+// x 8 matrices. Q, K, V and weights have the element type of the arrays, scores and sums are float. The keys pass in blocks of 32 through one tile of threadgroup memory, first K, then
 // V. Softmax is online: when the level of a row rises, its output so far is multiplied with a
 // diagonal matrix, which needs no knowledge of how a matrix lies in registers. Keys past the end
 // score -inf, queries past the end are zeros and are not stored. What a query sees is a Sight.
@@ -38,16 +38,18 @@ struct SightedAttention {
   static_assert(MaxDims % 32 == 0 && MaxValueDims % (32 * Shares) == 0, "steps are 32 dims");
   static_assert(MaxValueDims <= MaxDims, "values pass through the tile of the keys");
   // Rows in threadgroup memory, padded so that the rows of a matrix load lie in different banks.
-  static constant constexpr uint kPitch = MaxDims + 4;
+  static constant constexpr uint kPitch = MaxDims + 16 / sizeof(T);
   static constant constexpr uint kScorePitch = kKeys + 4;
 
-  using Passing = PassingRows<kKeys, MaxDims / 4, kPitch / 4, kThreads, Ahead>;
+  using Passing = PassingRows<T, kKeys, MaxDims / 4, kPitch / 4, kThreads, Ahead>;
 
   struct Memory {
-    float4 tile[kKeys * kPitch / 4];
+    float4 tile[kKeys * kPitch * sizeof(T) / sizeof(float4)];
     float4 scores[SimdGroups][8 * kScorePitch / 4];
     float diagonals[SimdGroups][64];
   };
+  static_assert(sizeof(Memory::tile) + sizeof(Memory::scores) >= 1024 * SimdGroups * Shares,
+                "each SIMD-group stores its output through 1 KiB of the memory before `diagonals`");
 
   threadgroup Memory& memory;
   uint dims;
@@ -77,10 +79,11 @@ struct SightedAttention {
   uint own_key() const { return 8 * own_share() * kOwnKeyBlocks; }
   uint own_value_block() const { return own_share() * kOwnValueBlocks; }
   uint own_query() const { return first_query + 8 * own_eight() + place.lane / 4; }
-  threadgroup float* tile_rows() const { return (threadgroup float*)memory.tile; }
-  threadgroup float* own_rows() const { return tile_rows() + 8 * own_eight() * kPitch; }
+  threadgroup Quad<T>* tile() const { return (threadgroup Quad<T>*)memory.tile; }
+  threadgroup T* tile_rows() const { return (threadgroup T*)memory.tile; }
+  threadgroup T* own_rows() const { return tile_rows() + 8 * own_eight() * kPitch; }
   threadgroup float* own_scores() const { return (threadgroup float*)memory.scores[own_eight()]; }
-  threadgroup const float* own_values() const { return tile_rows() + 8 * own_value_block(); }
+  threadgroup const T* own_values() const { return tile_rows() + 8 * own_value_block(); }
   // What rescales what came before, and this lane's element of it.
   threadgroup float* diagonal() const { return memory.diagonals[own_eight()]; }
   threadgroup float* correction() const { return diagonal() + place.lane / 4 * 9; }
@@ -92,7 +95,7 @@ struct SightedAttention {
     threadgroup float4* mine =
         memory.scores[own_eight()] + place.lane / 4 * (kScorePitch / 4) + first / 4;
     show(mine, sight, own_query(), first_key + first, end);
-    const float shrink = softmax.take(mine, scale);
+    const float shrink = softmax.template take<T>(mine, scale);
     if (place.lane % 4 == 0) {
       *correction() = shrink;
     }
@@ -100,14 +103,15 @@ struct SightedAttention {
   }
 
   // `logit` is that of something without a value, in the softmax of every query.
-  template <typename Out>
-  void run(Head<const T> q, Head<const T> k, Head<const T> v, Head<Out> y,
-           float logit = -INFINITY) const {
-    fill_rows<kKeys, kPitch / 4, kThreads>(memory.tile, q, first_query, dims, place.thread_index);
+  INLINED void run(Head<const T> q, Head<const T> k, Head<const T> v, Head<T> y,
+                   float logit = -INFINITY) const {
+    const QuadWalk<kThreads> walk = tile_walk<kThreads>(dims, place.thread_index);
+    const QuadWalk<kThreads> value_walk = tile_walk<kThreads>(value_dims, place.thread_index);
+    fill_rows<kKeys, kPitch / 4>(tile(), q, first_query, dims, walk);
     diagonal()[place.lane] = 0.0f;
     diagonal()[place.lane + 32] = 0.0f;
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    simdgroup_float8x8 query[kMaxBlocks];
+    simdgroup_matrix<T, 8, 8> query[kMaxBlocks];
     simdgroup_float8x8 out[kOwnValueBlocks];
     UNROLLED
     for (uint j = 0; j < kOwnValueBlocks; ++j) {
@@ -129,14 +133,14 @@ struct SightedAttention {
     Passing passing;
     passing.expect(k, begin, dims, place.thread_index);
     for (uint first = begin; first < end; first += kKeys) {
-      passing.put(memory.tile, k, first, dims, place.thread_index);
+      passing.put(tile(), k, first, dims, walk, place.thread_index);
       threadgroup_barrier(mem_flags::mem_threadgroup);
       passing.expect(v, first, value_dims, place.thread_index);
       score_keys<kPitch, kScorePitch, kOwnKeyBlocks>(
           query, blocks(), tile_rows() + own_key() * kPitch, own_scores() + own_key());
       threadgroup_barrier(mem_flags::mem_threadgroup);
 
-      passing.put(memory.tile, v, first, value_dims, place.thread_index);
+      passing.put(tile(), v, first, value_dims, value_walk, place.thread_index);
       float shrink = 1.0f;
       if (own_share() == 0) {
         shrink = update(softmax, scale, first, sight.end(own_query(), k.rows));
@@ -157,15 +161,32 @@ struct SightedAttention {
     }
     share_barrier();
     rescale_rows(out, value_blocks(), diagonal());
+    store(out, y);
+  }
+
+  // Stores the output of the SIMD-group, 32 dims at a time through threadgroup memory: lanes have
+  // four neighbouring dims each.
+  INLINED void store(thread const simdgroup_float8x8 (&out)[kOwnValueBlocks], Head<T> y) const {
+    threadgroup float* strip = (threadgroup float*)&memory + 256 * place.simdgroup;
+    const uint query = first_query + 8 * own_eight() + place.lane / 8;
+    const uint column = 8 * own_value_block() + 4 * (place.lane % 8);
     UNROLLED
-    for (uint j = 0; j < kOwnValueBlocks; ++j) {
-      if (j < value_blocks()) {
-        simdgroup_store(out[j], own_rows() + 8 * (own_value_block() + j), kPitch);
+    for (uint step = 0; step < kOwnValueBlocks; step += kAttentionStep) {
+      if (step < value_blocks()) {
+        UNROLLED
+        for (uint j = 0; j < kAttentionStep; ++j) {
+          simdgroup_store(out[step + j], strip + 8 * j, 32);
+        }
+        simdgroup_barrier(mem_flags::mem_threadgroup);
+        UNROLLED
+        for (uint i = 0; i < 8; i += 4) {
+          if (query + i < y.rows) {
+            store_quad(y.data + ulong(query + i) * y.pitch, 8 * step + column, value_dims,
+                       ((threadgroup const float4*)strip)[8 * i + place.lane]);
+          }
+        }
+        simdgroup_barrier(mem_flags::mem_threadgroup);
       }
-    }
-    share_barrier();
-    if (own_share() == 0) {
-      store_rows<kPitch / 4>(y, memory.tile, 8 * own_eight(), first_query, value_dims, place.lane);
     }
   }
 

@@ -16,21 +16,22 @@ using namespace metal;
 constant constexpr uint kAttentionStep = 4;
 
 // The scores of the first 8 * KeyBlocks keys, in the first `blocks` matrices of a query's dims.
-template <uint Pitch, uint ScorePitch, uint KeyBlocks, uint MaxBlocks>
-INLINED inline void score_keys(thread const simdgroup_float8x8 (&query)[MaxBlocks], uint blocks,
-                               threadgroup const float* keys, threadgroup float* scores) {
+template <uint Pitch, uint ScorePitch, uint KeyBlocks, typename T, uint MaxBlocks>
+INLINED inline void score_keys(thread const simdgroup_matrix<T, 8, 8> (&query)[MaxBlocks],
+                               uint blocks, threadgroup const T* keys, threadgroup float* scores) {
   simdgroup_float8x8 sums[KeyBlocks];
   UNROLLED
   for (uint c = 0; c < KeyBlocks; ++c) {
     sums[c] = make_filled_simdgroup_matrix<float, 8, 8>(0.0f);
   }
+  UNROLLED
   for (uint step = 0; step < MaxBlocks; step += kAttentionStep) {
     if (step < blocks) {
       UNROLLED
       for (uint j = step; j < step + kAttentionStep; ++j) {
         UNROLLED
         for (uint c = 0; c < KeyBlocks; ++c) {
-          simdgroup_float8x8 key;
+          simdgroup_matrix<T, 8, 8> key;
           simdgroup_load(key, keys + 8 * c * Pitch + 8 * j, Pitch, ulong2(0), true);
           simdgroup_multiply_accumulate(sums[c], query[j], key, sums[c]);
         }
@@ -43,21 +44,22 @@ INLINED inline void score_keys(thread const simdgroup_float8x8 (&query)[MaxBlock
   }
 }
 
-// Adds values by the weights of Keys keys, in the first `blocks` matrices of their dims.
-template <uint Pitch, uint ScorePitch, uint Keys, uint MaxBlocks>
+// Adds values by the weights of Keys keys, in the first `blocks` matrices of their dims. Weights
+// are where scores were, eight neighbouring ones at the begin of the place of their eight scores.
+template <uint Pitch, uint ScorePitch, uint Keys, typename T, uint MaxBlocks>
 INLINED inline void gather_values(thread simdgroup_float8x8 (&out)[MaxBlocks], uint blocks,
-                                  threadgroup const float* values,
-                                  threadgroup const float* weights) {
+                                  threadgroup const T* values, threadgroup const float* weights) {
+  constexpr uint of_score = sizeof(float) / sizeof(T);
   UNROLLED
   for (uint step = 0; step < MaxBlocks; step += kAttentionStep) {
     if (step < blocks) {
       UNROLLED
       for (uint c = 0; c < Keys; c += 8) {
-        simdgroup_float8x8 weight;
-        simdgroup_load(weight, weights + c, ScorePitch);
+        simdgroup_matrix<T, 8, 8> weight;
+        simdgroup_load(weight, (threadgroup const T*)weights + c * of_score, ScorePitch * of_score);
         UNROLLED
         for (uint j = step; j < step + kAttentionStep; ++j) {
-          simdgroup_float8x8 value;
+          simdgroup_matrix<T, 8, 8> value;
           simdgroup_load(value, values + c * Pitch + 8 * j, Pitch);
           simdgroup_multiply_accumulate(out[j], weight, value, out[j]);
         }

@@ -32,33 +32,64 @@ struct Seen {
   float4 scores(float4 raw, uint, uint) const { return raw; }
 };
 
+// A thread's walk over the quads of rows that are `quads` wide, Threads apart; `index` counts the
+// quads of all rows. The division is outside of the loop.
+template <uint Threads>
+struct QuadWalk {
+  uint quads;
+  uint index;
+  uint row;
+  uint column;
+  uint rows_on;
+  uint columns_on;
+
+  INLINED QuadWalk(uint quads, uint thread_index)
+      : quads(quads),
+        index(thread_index),
+        row(thread_index / quads),
+        column(thread_index % quads),
+        rows_on(Threads / quads),
+        columns_on(Threads % quads) {}
+
+  INLINED void advance() {
+    index += Threads;
+    row += rows_on;
+    column += columns_on;
+    const bool carries = column >= quads;
+    row += carries;
+    column -= carries ? quads : 0;
+  }
+};
+
+// The walk over rows of `cols` columns and zeros up to a multiple of 32 of them.
+template <uint Threads>
+INLINED QuadWalk<Threads> tile_walk(uint cols, uint thread_index) {
+  return QuadWalk<Threads>((cols + 31) / 32 * 8, thread_index);
+}
+
 // Rows first.. of a matrix, into a tile whose rows are Pitch quads apart; zeros past its end and
-// past its `cols`, up to a multiple of 32 columns.
+// past its `cols`, as far as the walk `at` goes, which begins at the thread's first quad.
 template <uint Rows, uint Pitch, uint Threads, typename T>
-inline void fill_rows(threadgroup float4* tile, Head<const T> from, uint first, uint cols,
-                      uint thread_index) {
-  const uint quads = (cols + 31) / 32 * 8;
-  for (uint index = thread_index; index < Rows * quads; index += Threads) {
-    const uint row = index / quads;
-    const uint column = index % quads;
-    float4 v = float4(0.0f);
-    if (first + row < from.rows) {
-      device const T* data = from.data + ulong(first + row) * from.pitch;
-      v = load_quad(data, 4 * column, cols);
+inline void fill_rows(threadgroup Quad<T>* tile, Head<const T> from, uint first, uint cols,
+                      QuadWalk<Threads> at) {
+  device const T* rows = from.data + ulong(first) * from.pitch;
+  for (; at.index < Rows * at.quads; at.advance()) {
+    Quad<T> v = T(0);
+    if (first + at.row < from.rows) {
+      v = Quad<T>(load_quad(rows + at.row * from.pitch, 4 * at.column, cols));
     }
-    tile[row * Pitch + column] = v;
+    tile[at.row * Pitch + at.column] = v;
   }
 }
 
 // Blocks of rows that pass through a tile one after the other. Ahead, a thread asks for its share
 // of the next block while this one is worked on, and keeps it in registers: then rows of whole
 // quads must begin where vectors may be loaded.
-template <uint Rows, uint RowQuads, uint Pitch, uint Threads, bool Ahead>
+template <typename T, uint Rows, uint RowQuads, uint Pitch, uint Threads, bool Ahead>
 struct PassingRows {
   static constant constexpr uint kShare = Ahead ? (Rows * RowQuads + Threads - 1) / Threads : 1;
-  float4 share[kShare];
+  Quad<T> share[kShare];
 
-  template <typename T>
   INLINED void expect(Head<const T> from, uint first, uint cols, uint thread_index) {
     if (!Ahead) {
       return;
@@ -69,19 +100,18 @@ struct PassingRows {
       const uint index = thread_index + i * Threads;
       const uint row = first + index / RowQuads;
       const uint column = 4 * (index % RowQuads);
-      share[i] = float4(0.0f);
+      share[i] = T(0);
       if (row < from.rows && column < cols) {
         device const T* data = from.data + ulong(row) * from.pitch;
-        share[i] = whole ? quad_at(data + column, 0) : load_quad(data, column, cols);
+        share[i] = Quad<T>(whole ? quad_at(data + column, 0) : load_quad(data, column, cols));
       }
     }
   }
 
-  template <typename T>
-  INLINED void put(threadgroup float4* tile, Head<const T> from, uint first, uint cols,
-                   uint thread_index) const {
+  INLINED void put(threadgroup Quad<T>* tile, Head<const T> from, uint first, uint cols,
+                   thread const QuadWalk<Threads>& walk, uint thread_index) const {
     if (!Ahead) {
-      fill_rows<Rows, Pitch, Threads>(tile, from, first, cols, thread_index);
+      fill_rows<Rows, Pitch>(tile, from, first, cols, walk);
       return;
     }
     UNROLLED
@@ -93,22 +123,6 @@ struct PassingRows {
     }
   }
 };
-
-// The other way: a SIMD-group's eight rows of such a tile from `row` on, the tile's first row being
-// number `first` of the matrix.
-template <uint Pitch, typename Out>
-inline void store_rows(Head<Out> to, threadgroup const float4* tile, uint row, uint first,
-                       uint cols, uint lane) {
-  const uint quads = (cols + 3) / 4;
-  for (uint index = lane; index < 8 * quads; index += 32) {
-    const uint at = row + index / quads;
-    const uint column = index % quads;
-    if (first + at < to.rows) {
-      store_quad(to.data + ulong(first + at) * to.pitch, 4 * column, cols,
-                 tile[at * Pitch + column]);
-    }
-  }
-}
 
 // Eight scores as a query sees them, of the keys from `first` on that end at `end`.
 template <typename Sight>
@@ -130,7 +144,9 @@ struct OnlineRow {
   float level;
   float sum;
 
-  // Eight scores of each lane become weights; returns by what those of before have shrunk.
+  // Eight scores of each lane become weights at the begin of their place, as elements of T;
+  // returns by what those of before have shrunk. Sums are of the weights as they are rounded.
+  template <typename T>
   float take(threadgroup float4* scores, float scale) {
     const float4 larger = max(scores[0], scores[1]);
     float higher = max(max(larger.x, larger.y), max(larger.z, larger.w));
@@ -143,15 +159,15 @@ struct OnlineRow {
     // Where no key was in sight yet, -inf - -inf would be NaN.
     const float base = level > -INFINITY ? level : 0.0f;
     // Scaling the difference keeps large scores from losing digits to one more rounding.
-    const float4 a = exp2((scores[0] - base) * scale);
-    const float4 b = exp2((scores[1] - base) * scale);
-    scores[0] = a;
-    scores[1] = b;
-    const float4 both = a + b;
+    const Quad<T> a = Quad<T>(fast::exp2((scores[0] - base) * scale));
+    const Quad<T> b = Quad<T>(fast::exp2((scores[1] - base) * scale));
+    ((threadgroup Quad<T>*)scores)[0] = a;
+    ((threadgroup Quad<T>*)scores)[1] = b;
+    const float4 both = float4(a) + float4(b);
     float added = (both.x + both.y) + (both.z + both.w);
     added += simd_shuffle_xor(added, 1);
     added += simd_shuffle_xor(added, 2);
-    const float shrink = old == level ? 1.0f : exp2((old - base) * scale);
+    const float shrink = old == level ? 1.0f : fast::exp2((old - base) * scale);
     sum = sum * shrink + added;
     return shrink;
   }

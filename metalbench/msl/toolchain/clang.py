@@ -306,6 +306,8 @@ LANE_FLAGS = [
     "-simplifycfg-hoist-common=false",
     "-mllvm",
     "-unroll-max-count=4",
+    "-mllvm",
+    "-pragma-unroll-threshold=1000",
     "-DMB_VECTOR=1",
 ]
 # Flags for the vectorised module, whose code was optimised as one lane: half of the passes find

@@ -128,6 +128,7 @@ _COLLECTIVE = tuple(
         *("inclusive", "exclusive"),
     )
 )
+_FULL_UNROLLING = re.compile(r"(#[ \t]*pragma[ \t]+clang[ \t]+loop[ \t]+unroll\()full(\))")
 _OWN_SYMBOL, _MATRIX = "_ZN2mbL", "matrix_"
 _NARROWER = (16, 8)
 
@@ -144,6 +145,7 @@ def lane_of(
 
     Raises CompileError, IrError where LLVM's passes take too long.
     """
+    code = _limit_unrolling(code)
     options = list_lane_flags(code, fast_math=fast_math, spaces=spaces)
     key = build_cache.digest("lane", tools.key, repr(options), code.text)
     target = build_cache.locate_file(key, ".ll")
@@ -157,6 +159,17 @@ def lane_of(
         with build_cache.write_atomically(target) as path:
             path.write_text(text)
     return target
+
+
+def _limit_unrolling(code: TranslationUnit) -> TranslationUnit:
+    """Return the text with full unrolling as a wish, to which LLVM's threshold applies.
+
+    An element of a matrix takes some hundred instructions on a processor, and memory is as fast as
+    registers: unrolled loops over many matrices would make the kernel too large for vectors.
+    """
+    start = code.source_start
+    text = code.text[:start] + _FULL_UNROLLING.sub(r"\1enable\2", code.text[start:])
+    return replace(code, text=text)
 
 
 def check_size(lane: Path) -> None:
