@@ -1,4 +1,4 @@
-"""Arrays of a thread's own, at indices that only the run knows."""
+"""Arrays of a thread: at indices that only the run knows, of matrices, and large ones."""
 
 from __future__ import annotations
 
@@ -53,3 +53,45 @@ def test_a_large_array_is_cleared_by_the_c_library(device, compile_kernel, monke
     device.run([_core.Dispatch(pipeline, {"a": a, "y": y}, threads_in_grid=(32,), threads=(32,))])
     most = [np.bincount(a[:, lane]).max() for lane in range(32)]
     np.testing.assert_array_equal(y, np.full(32, sum(most)))
+
+
+UNROLLED_TILE = """
+#include <metal_simdgroup_matrix>
+using namespace metal;
+[[kernel]] void multiply(device const float* a, device const float* b, device float* c) {
+  simdgroup_float8x8 sums[4][4];
+  #pragma clang loop unroll(full)
+  for (uint i = 0; i < 4; ++i)
+    #pragma clang loop unroll(full)
+    for (uint j = 0; j < 4; ++j) sums[i][j].thread_elements() = float2(0.0f);
+  #pragma clang loop unroll(full)
+  for (uint k = 0; k < 8; ++k)
+    #pragma clang loop unroll(full)
+    for (uint i = 0; i < 4; ++i)
+      #pragma clang loop unroll(full)
+      for (uint j = 0; j < 4; ++j) {
+        simdgroup_float8x8 left, right;
+        simdgroup_load(left, a + 8 * i * 64 + 8 * k, 64);
+        simdgroup_load(right, b + 8 * k * 32 + 8 * j, 32);
+        simdgroup_multiply_accumulate(sums[i][j], left, right, sums[i][j]);
+      }
+  #pragma clang loop unroll(full)
+  for (uint i = 0; i < 4; ++i)
+    #pragma clang loop unroll(full)
+    for (uint j = 0; j < 4; ++j) simdgroup_store(sums[i][j], c + 8 * i * 32 + 8 * j, 32);
+}
+"""
+
+
+def test_full_unrolling_leaves_a_kernel_of_many_matrices_small(device, compile_kernel):
+    """128 products whose elements threads hold would be too many instructions for vectors."""
+    pipeline = compile_kernel(UNROLLED_TILE)
+    if device.kind == "cpu":
+        assert pipeline.engine == "vectors", pipeline.engine_reason
+    generator = np.random.default_rng(0)
+    a = generator.integers(-4, 5, (32, 64)).astype(np.float32)
+    b = generator.integers(-4, 5, (64, 32)).astype(np.float32)
+    c = np.zeros((32, 32), np.float32)
+    arguments = {"a": a, "b": b, "c": c}
+    device.run([_core.Dispatch(pipeline, arguments, threadgroups=(1,), threads=(32,))])
+    np.testing.assert_array_equal(c, a @ b)

@@ -150,7 +150,12 @@ struct MatvecByColumns {
       all[r] = product(step, r);
     }
     all = simd_sum(all);
-    return lane < kRows ? all[lane] : 0.0f;
+    float own = 0.0f;
+    UNROLLED
+    for (uint r = 0; r < kRows; ++r) {
+      own = lane == r ? all[r] : own;
+    }
+    return own;
   }
 
   // Rows first .. first + count - 1, kMost at most.

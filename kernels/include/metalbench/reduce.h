@@ -83,7 +83,10 @@ inline T group_sum(T value, threadgroup T* partial, Place place) {
 // values are joined by one more SIMD-group function, in every SIMD-group, without a second barrier.
 template <typename T>
 inline T partial_of_lane(threadgroup const T* partial, RowPlace place, T neutral) {
-  return place.lane < place.simdgroups ? partial[place.lane] : neutral;
+  if (place.lane < place.simdgroups) {
+    return partial[place.lane];
+  }
+  return neutral;
 }
 
 template <uint SimdGroups, typename T>

@@ -29,7 +29,7 @@ struct Row {
       : at(at), cols(cols), last(load_last_quad<Whole>(at, cols, beyond)), beyond(beyond) {}
 
   float4 operator()(uint column) const {
-    const float4 rest = column < cols ? last : float4(beyond);
+    const float4 rest = select(float4(beyond), last, bool4(column < cols));
     return column + 4 <= cols ? load_quad<Whole, true>(at, column, cols) : rest;
   }
 };
@@ -51,7 +51,7 @@ struct RowSum {
         beyond(beyond) {}
 
   float4 operator()(uint column) const {
-    const float4 rest = column < cols ? last : float4(beyond);
+    const float4 rest = select(float4(beyond), last, bool4(column < cols));
     return column + 4 <= cols ? load_quad<Whole, true>(at, column, cols) +
                                     load_quad<Whole, true>(added, column, cols)
                               : rest;

@@ -132,6 +132,7 @@ struct SplitDecode {
   void weigh(Cache cache, uint g, thread const typename Cache::Four (&rows)[Count][kQuads], uint i,
              uint end, thread float4 (&weights)[Count / 4]) {
     float higher = peak[g];
+    UNROLLED
     for (uint first = 0; first < Count; first += 4) {
       // Summed together: four shuffles at a time are on their way, and one test of who takes part.
       float4 products;

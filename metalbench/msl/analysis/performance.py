@@ -407,6 +407,9 @@ def _list_accesses(code: _Code, variable: str) -> tuple[list[Instruction], list[
             is_indexed = is_indexed or any(index.is_local for index in each.operands[1:])
             if is_indexed:
                 indexed.add(each.result)
+        elif each.opcode == "select":
+            # Only without address spaces may LLVM select between this variable and device memory.
+            addresses.add(each.result)
         else:
             accesses.append(each)
         if is_indexed:

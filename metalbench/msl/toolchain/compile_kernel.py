@@ -164,8 +164,8 @@ def lane_of(
 def _limit_unrolling(code: TranslationUnit) -> TranslationUnit:
     """Return the text with full unrolling as a wish, to which LLVM's threshold applies.
 
-    An element of a matrix takes some hundred instructions on a processor, and memory is as fast as
-    registers: unrolled loops over many matrices would make the kernel too large for vectors.
+    On a processor, memory is as fast as registers, and a product of matrices takes a hundred
+    instructions if threads access the elements. A kernel of several thousand cannot be vectorised.
     """
     start = code.source_start
     text = code.text[:start] + _FULL_UNROLLING.sub(r"\1enable\2", code.text[start:])
