@@ -22,7 +22,7 @@ LIBRARY = Library()
 HEADERS = library_folder() / "include"
 INCLUDE = re.compile(r'#include "(metalbench/\w+\.h)"')
 # A kernel that includes a header may use another part of it; this number is tried.
-MOST_TRIED = 24
+MOST_TRIED = 8
 # Sizes and tunings that reach a barrier which no small size with one large tunable reaches: tiles
 # of which threadgroup memory has room for one pair, and a vector of more than 4096 columns.
 FURTHER: dict[str, list[tuple[str, dict[str, int]]]] = {
