@@ -13,6 +13,7 @@ using namespace metal;
 using namespace metalbench;
 
 struct ScaledShifted {
+  static constant constexpr bool kIsWhole = false;
   device DTYPE* y;
   uint cols;
   float scale;

@@ -14,6 +14,7 @@ using namespace metalbench;
 
 template <typename T>
 struct Both {
+  static constant constexpr bool kIsWhole = false;
   device T* y;
   device T* sum;
   device const T* weight;

@@ -13,6 +13,7 @@ using namespace metalbench;
 
 template <typename T>
 struct Gated {
+  static constant constexpr bool kIsWhole = false;
   device T* y;
   device const T* weight;
   device const T* gate;

@@ -13,6 +13,7 @@ using namespace metal;
 using namespace metalbench;
 
 struct WeightedFromOne {
+  static constant constexpr bool kIsWhole = false;
   device DTYPE* y;
   device const DTYPE* weight;
   uint cols;

@@ -73,10 +73,8 @@ struct TapStep {
     channel += by;
     if (by <= channels) {
       carry(channels, taps);
-      return;
-    }
-    while (channel >= channels) {
-      carry(channels, taps);
+    } else {
+      *this = of(((tap.z * taps.y + tap.y) * taps.x + tap.x) * channels + channel, channels, taps);
     }
   }
 

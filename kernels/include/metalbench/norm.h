@@ -151,6 +151,7 @@ inline void scale_row_by_rms_into(Source source, Put to, float eps, threadgroup 
 // row; of whole quads, if `Whole`.
 template <typename T, bool Whole = false>
 struct Weighted {
+  static constant constexpr bool kIsWhole = Whole;
   device T* y;
   device const T* weight;
   device const T* added;

@@ -29,8 +29,10 @@ struct Row {
       : at(at), cols(cols), last(load_last_quad<Whole>(at, cols, beyond)), beyond(beyond) {}
 
   float4 operator()(uint column) const {
-    const float4 rest = select(float4(beyond), last, bool4(column < cols));
-    return column + 4 <= cols ? load_quad<Whole, true>(at, column, cols) : rest;
+    if (column + 4 <= cols) {
+      return load_quad<Whole, true>(at, column, cols);
+    }
+    return Whole || column >= cols ? float4(beyond) : last;
   }
 };
 
@@ -51,10 +53,10 @@ struct RowSum {
         beyond(beyond) {}
 
   float4 operator()(uint column) const {
-    const float4 rest = select(float4(beyond), last, bool4(column < cols));
-    return column + 4 <= cols ? load_quad<Whole, true>(at, column, cols) +
-                                    load_quad<Whole, true>(added, column, cols)
-                              : rest;
+    if (column + 4 <= cols) {
+      return load_quad<Whole, true>(at, column, cols) + load_quad<Whole, true>(added, column, cols);
+    }
+    return Whole || column >= cols ? float4(beyond) : last;
   }
 };
 
@@ -78,9 +80,10 @@ inline RowSum<T, Whole> row_of_sum(device const T* matrix, device const T* added
 }
 
 // Stores quads as they are. A `Put` has put<Full>(column, quad), where `Full` says that the row has
-// all four columns.
+// all four columns, and kIsWhole if rows are whole quads.
 template <typename T, bool Whole = false>
 struct ToRow {
+  static constant constexpr bool kIsWhole = Whole;
   device T* y;
   uint cols;
   template <bool Full>
@@ -100,7 +103,7 @@ inline void put_kept(Put to, thread const float4 (&kept)[Keep], uint cols, uint 
     const uint column = 4 * (thread_index + i * threads);
     if (column + 4 <= cols) {
       to.template put<true>(column, kept[i]);
-    } else if (column < cols) {
+    } else if (!Put::kIsWhole && column < cols) {
       last = kept[i];
       has_last = true;
     }
