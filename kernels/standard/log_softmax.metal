@@ -14,6 +14,12 @@
 using namespace metal;
 using namespace metalbench;
 
+struct Less {
+  float peak;
+  float log_sum;
+  float4 operator()(float4 v) const { return (v - peak) - log_sum; }
+};
+
 [[kernel, max_total_threads_per_threadgroup(TG)]] void log_softmax(
     device const DTYPE* x, device DTYPE* y, constant uint& cols,
     uint row [[threadgroup_position_in_grid]], ROW_PLACE_ARGUMENTS) {
@@ -39,12 +45,9 @@ using namespace metalbench;
   }
   const ExpSum all = group_exp_sum<TG / 32>(mine, partial, place);
   const float log_sum = precise::log(all.sum);
-  UNROLLED
-  for (uint i = 0; i < KEEP; ++i) {
-    kept[i] = (kept[i] - all.peak) - log_sum;
-  }
-  put_kept(ToRow<DTYPE>{to, cols}, kept, cols, thread_index, threads);
+  const Less less = {all.peak, log_sum};
+  put_kept(ToRow<DTYPE>{to, cols}, less, kept, cols, thread_index, threads);
   for (uint column = beyond; column < cols; column += 4 * threads) {
-    store_quad(to, column, cols, (from(column) - all.peak) - log_sum);
+    store_quad(to, column, cols, less(from(column)));
   }
 }

@@ -9,6 +9,7 @@
 
 #include "metalbench/epilogues.h"
 #include "metalbench/inlined.h"
+#include "metalbench/tile_sources.h"
 
 namespace metalbench {
 
@@ -56,39 +57,31 @@ uint pixel_count(uint batch, uint3 extents) {
   return batch * covered.x * covered.y * covered.z;
 }
 
-// A position in the depth of patches and filters: a channel of a tap. Positions follow each other
-// without a division.
+// Quotients by a number that is not a constant. GPUs have no instruction for such a division; its
+// inverse in float takes a few. Dividends are below 2^23: then the estimate is off by one at most.
+struct Divisor {
+  uint value;
+  float inverse;
+
+  INLINED static Divisor of(uint value) { return {value, 1.0f / float(max(value, 1u))}; }
+  INLINED uint quotient(uint k) const {
+    const uint estimate = uint(float(k) * inverse);
+    const int rest = int(k - estimate * value);
+    return estimate + uint(rest >= int(value)) - uint(rest < 0);
+  }
+};
+
+// A position in the depth of patches and filters: a channel of a tap.
 struct TapStep {
   uint3 tap;  // x, y, z
   uint channel;
 
-  INLINED static TapStep of(uint k, uint channels, uint3 taps) {
-    const uint tap = k / channels;
-    const uint line = tap / max(taps.x, 1u);
-    return {uint3(tap - line * taps.x, line % max(taps.y, 1u), line / max(taps.y, 1u)),
-            k - tap * channels};
-  }
-
-  INLINED void advance(uint by, uint channels, uint3 taps) {
-    channel += by;
-    if (by <= channels) {
-      carry(channels, taps);
-    } else {
-      *this = of(((tap.z * taps.y + tap.y) * taps.x + tap.x) * channels + channel, channels, taps);
-    }
-  }
-
-  // To the next tap, if the channel is past the last one. Without a branch.
-  INLINED void carry(uint channels, uint3 taps) {
-    const bool next = channel >= channels;
-    channel -= next ? channels : 0;
-    tap.x += next;
-    const bool next_line = tap.x >= taps.x;
-    tap.x = next_line ? 0 : tap.x;
-    tap.y += next_line;
-    const bool next_slice = tap.y >= taps.y;
-    tap.y = next_slice ? 0 : tap.y;
-    tap.z += next_slice;
+  INLINED static TapStep of(uint k, Divisor channels, Divisor across, Divisor down) {
+    const uint tap = channels.quotient(k);
+    const uint line = across.quotient(tap);
+    const uint slice = down.quotient(line);
+    return {uint3(tap - line * across.value, line - slice * down.value, slice),
+            k - tap * channels.value};
   }
 };
 
@@ -128,28 +121,44 @@ struct Patches {
             at};
   }
 
-  using Step = TapStep;
-  INLINED static uint3 taps() { return uint3(Wide, High, Deep); }
-  INLINED Step step(uint k) const { return TapStep::of(k, volume.channels, taps()); }
-  INLINED void advance(thread Step& step, uint by) const {
-    step.advance(by, volume.channels, taps());
+  INLINED TapStep step(uint k) const {
+    const uint tap = Divisor::of(volume.channels).quotient(k);
+    return {uint3(tap % Wide, tap / Wide % High, tap / (Wide * High)), k - tap * volume.channels};
   }
 
-  INLINED Quad<As> quad(thread const Line& from, uint k, thread const Step& step) const {
+  static constant constexpr bool kHasRuns = true;
+  INLINED bool whole(uint first, uint extent, uint step) const {
+    return first + extent <= rows() && (volume.channels | volume.pitch) % 8 == 0 &&
+           depth() % step == 0;
+  }
+  template <uint Count>
+  INLINED void run(thread Quad<As>* to, thread const Line& from, uint k) const {
+    const TapStep at = step(k);
+    if (inside(from.at + int3(at.tap))) {
+      load_run<Count>(to, from.origin + offset(at));
+      return;
+    }
+    UNROLLED
+    for (uint i = 0; i < Count; ++i) {
+      to[i] = As(0);
+    }
+  }
+
+  INLINED Quad<As> quad(thread const Line& from, uint k) const {
     if (!from.origin || k >= depth()) {
       return Quad<As>(As(0));
     }
     if ((volume.channels | volume.pitch) % 4 == 0) {
-      return inside(from.at + int3(step.tap)) ? Quad<As>(quad_at(from.origin + offset(step), 0))
-                                              : Quad<As>(As(0));
+      const TapStep at = step(k);
+      return inside(from.at + int3(at.tap)) ? Quad<As>(quad_at(from.origin + offset(at), 0))
+                                            : Quad<As>(As(0));
     }
-    Step at = step;
     As v[4];
     UNROLLED
     for (uint i = 0; i < 4; ++i) {
+      const TapStep at = step(k + i);
       const bool is_there = k + i < depth() && inside(from.at + int3(at.tap));
       v[i] = is_there ? As(from.origin[offset(at)]) : As(0);
-      advance(at, 1);
     }
     return Quad<As>(v[0], v[1], v[2], v[3]);
   }
@@ -157,7 +166,7 @@ struct Patches {
   // Pixels from the image's first to the one at `at`.
   long pixels(int3 at) const { return (long(at.z) * volume.height + at.y) * volume.width + at.x; }
 
-  INLINED uint offset(thread const Step& step) const {
+  INLINED uint offset(thread const TapStep& step) const {
     return ((step.tap.z * volume.height + step.tap.y) * volume.width + step.tap.x) * volume.pitch +
            step.channel;
   }

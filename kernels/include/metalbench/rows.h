@@ -92,19 +92,26 @@ struct ToRow {
   }
 };
 
-// Puts the quads that a thread keeps of a row.
-template <uint Keep, typename Put>
-inline void put_kept(Put to, thread const float4 (&kept)[Keep], uint cols, uint thread_index,
-                     uint threads) {
+// (v - shift) * scale
+struct Scaled {
+  float shift;
+  float scale;
+  float4 operator()(float4 v) const { return (v - shift) * scale; }
+};
+
+// Puts map(quad) of the quads that a thread keeps of a row.
+template <uint Keep, typename Map, typename Put>
+inline void put_kept(Put to, Map map, thread const float4 (&kept)[Keep], uint cols,
+                     uint thread_index, uint threads) {
   float4 last = 0.0f;
   bool has_last = false;
   UNROLLED
   for (uint i = 0; i < Keep; ++i) {
     const uint column = 4 * (thread_index + i * threads);
     if (column + 4 <= cols) {
-      to.template put<true>(column, kept[i]);
+      to.template put<true>(column, map(kept[i]));
     } else if (!Put::kIsWhole && column < cols) {
-      last = kept[i];
+      last = map(kept[i]);
       has_last = true;
     }
   }

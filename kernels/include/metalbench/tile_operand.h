@@ -39,12 +39,7 @@ struct Operand {
                                             ? 2
                                             : 1;
 
-  // Then the quads of a thread are all at one depth.
-  static_assert(!has_steps<Source>(0) || (kAlong && kTileThreads % kRowQuads == 0 && kRun == 1),
-                "a source with steps is along depth, in rows of 2, 4, 8 or 16 quads");
-
   Source source;
-  decltype(step_type<Source>(nullptr, 0)) step;
   typename Source::Line lines[kShare];
   Quad<T> share[kShare];
   bool whole;
@@ -60,11 +55,9 @@ struct Operand {
       const uint index = index_of(i, thread_index);
       lines[i] = source.line(first + (kAlong ? index / kRowQuads : 4 * (index % kRowQuads)));
     }
-    step = step_at(source, depth_of(index_of(0, thread_index)), 0);
     whole = kQuads % kTileThreads == 0 && is_whole(source, first, Extent, Depth, 0);
   }
 
-  // The share of the tile at depth `k`; the first one is at 0, each other one follows the last.
   INLINED void fetch(uint k, uint thread_index) {
     if (whole) {
       UNROLLED
@@ -75,9 +68,8 @@ struct Operand {
     }
     UNROLLED
     for (uint i = 0; i < kShare; ++i) {
-      share[i] = quad_of(source, lines[i], k + depth_of(index_of(i, thread_index)), step, 0);
+      share[i] = source.quad(lines[i], k + depth_of(index_of(i, thread_index)));
     }
-    advance_step(source, step, Depth, 0);
   }
 
   INLINED static uint depth_of(uint index) {

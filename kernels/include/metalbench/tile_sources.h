@@ -9,11 +9,6 @@
 //   whole(i, extent, step)     whether all of a number of rows or columns from i on are there, and runs
 //                              may be loaded at every multiple of `step` of depth
 //   run<Count>(to, line, k)    Count quads that lie beside each other in memory
-// A source that would divide a depth to find its elements has instead
-//   Step                       a position in depth, such as a tap and a channel
-//   Step step(k)               that of depth k
-//   advance(step, by)          moves a position on
-//   quad(line, k, step)        the quad at depth k, of which `step` is the position
 #pragma once
 #include <metal_stdlib>
 
@@ -65,46 +60,6 @@ constexpr auto has_runs(int) -> decltype(bool(Source::kHasRuns)) {
 template <typename Source>
 constexpr bool has_runs(long) {
   return false;
-}
-
-// Positions in depth, of sources that have them.
-struct NoStep {};
-template <typename Source>
-typename Source::Step step_type(thread Source*, int);
-template <typename Source>
-NoStep step_type(thread Source*, long);
-template <typename Source>
-constexpr auto has_steps(int) -> decltype(sizeof(typename Source::Step) > 0) {
-  return true;
-}
-template <typename Source>
-constexpr bool has_steps(long) {
-  return false;
-}
-template <typename Source>
-INLINED auto step_at(thread const Source& source, uint k, int) -> decltype(source.step(k)) {
-  return source.step(k);
-}
-template <typename Source>
-INLINED NoStep step_at(thread const Source&, uint, long) {
-  return {};
-}
-template <typename Source, typename Step>
-INLINED auto advance_step(thread const Source& source, thread Step& step, uint by, int)
-    -> decltype(source.advance(step, by)) {
-  source.advance(step, by);
-}
-template <typename Source>
-INLINED void advance_step(thread const Source&, thread NoStep&, uint, long) {}
-template <typename Source, typename Step>
-INLINED auto quad_of(thread const Source& source, thread typename Source::Line& line, uint k,
-                     thread const Step& step, int) -> decltype(source.quad(line, k, step)) {
-  return source.quad(line, k, step);
-}
-template <typename Source>
-INLINED auto quad_of(thread const Source& source, thread typename Source::Line& line, uint k,
-                     thread const NoStep&, long) -> decltype(source.quad(line, k)) {
-  return source.quad(line, k);
 }
 
 // The rows of a row-major matrix, along depth: A as it is, or a B that is stored transposed.

@@ -4,6 +4,7 @@
 #pragma once
 #include "metalbench/convolution.h"
 #include "metalbench/quads.h"
+#include "metalbench/tile_sources.h"
 #include "metalbench/windows.h"
 
 namespace metalbench {
@@ -50,46 +51,63 @@ struct Windows {
     return {data + (image + inside) * long(volume.pitch), at};
   }
 
-  using Step = TapStep;
-  INLINED Step step(uint k) const { return TapStep::of(k, volume.channels, steps.taps()); }
-  INLINED void advance(thread Step& step, uint by) const {
-    step.advance(by, volume.channels, steps.taps());
+  INLINED TapStep step(uint k) const {
+    const uint3 n = steps.taps();
+    return TapStep::of(k, Divisor::of(volume.channels), Divisor::of(n.x), Divisor::of(n.y));
   }
 
-  INLINED Quad<T> quad(thread const Line& from, uint k, thread const Step& step) const {
+  static constant constexpr bool kHasRuns = true;
+  INLINED bool whole(uint first, uint extent, uint step) const {
+    return first + extent <= rows() && (volume.channels | volume.pitch) % 8 == 0 &&
+           depth() % step == 0;
+  }
+  template <uint Count>
+  INLINED void run(thread Quad<T>* to, thread const Line& from, uint k) const {
+    const TapStep at = step(k);
+    const int3 move = move_of(at);
+    if (inside(from.at + move)) {
+      load_run<Count>(to, from.origin + offset(move, at.channel));
+      return;
+    }
+    UNROLLED
+    for (uint i = 0; i < Count; ++i) {
+      to[i] = T(0);
+    }
+  }
+
+  INLINED Quad<T> quad(thread const Line& from, uint k) const {
     if (!from.origin || k >= depth()) {
       return Quad<T>(T(0));
     }
     if ((volume.channels | volume.pitch) % 4 == 0) {
-      const int3 move = move_of(step);
+      const TapStep at = step(k);
+      const int3 move = move_of(at);
       return inside(from.at + move)
-                 ? *(device const Quad<T>*)(from.origin + offset(move, step.channel))
+                 ? *(device const Quad<T>*)(from.origin + offset(move, at.channel))
                  : Quad<T>(T(0));
     }
     if (Steps::kNeighbours && volume.pitch == volume.channels) {
-      Step last = step;
-      advance(last, 3);
-      const int3 move = move_of(step);
-      const int3 end = move_of(last);
+      const TapStep at = step(k);
+      const int3 move = move_of(at);
+      const int3 end = move_of(step(k + 3));
       if (k + 3 < depth() && all(move.yz == end.yz) && inside(from.at + move) &&
           inside(from.at + end)) {
-        return Quad<T>(load_quad<false, true>(from.origin + offset(move, step.channel), 0, 4));
+        return Quad<T>(load_quad<false, true>(from.origin + offset(move, at.channel), 0, 4));
       }
     }
-    Step at = step;
     T v[4];
     UNROLLED
     for (uint i = 0; i < 4; ++i) {
+      const TapStep at = step(k + i);
       const int3 move = move_of(at);
       const bool is_there = k + i < depth() && inside(from.at + move);
       v[i] = is_there ? from.origin[offset(move, at.channel)] : T(0);
-      advance(at, 1);
     }
     return Quad<T>(v[0], v[1], v[2], v[3]);
   }
 
   // From the first tap to that of a step.
-  INLINED int3 move_of(thread const Step& step) const { return int3(step.tap) * steps.step(); }
+  INLINED int3 move_of(thread const TapStep& step) const { return int3(step.tap) * steps.step(); }
 
   INLINED int offset(int3 move, uint channel) const {
     return ((move.z * int(volume.height) + move.y) * int(volume.width) + move.x) *
@@ -131,13 +149,12 @@ struct WindowFilters {
     return filter < filters ? data + ulong(filter) * pitch : nullptr;
   }
 
-  using Step = TapStep;
-  INLINED Step step(uint k) const { return TapStep::of(k, channels, steps.taps()); }
-  INLINED void advance(thread Step& step, uint by) const {
-    step.advance(by, channels, steps.taps());
+  INLINED TapStep step(uint k) const {
+    const uint3 n = steps.taps();
+    return TapStep::of(k, Divisor::of(channels), Divisor::of(n.x), Divisor::of(n.y));
   }
 
-  INLINED Quad<T> quad(thread const Line& from, uint k, thread const Step& step) const {
+  INLINED Quad<T> quad(thread const Line& from, uint k) const {
     if (!from || k >= depth) {
       return Quad<T>(T(0));
     }
@@ -146,20 +163,19 @@ struct WindowFilters {
                             : Quad<T>(load_quad(from, k, depth));
     }
     if (channels % 4 == 0) {
-      return *(device const Quad<T>*)(from + offset(step));
+      return *(device const Quad<T>*)(from + offset(k));
     }
-    Step at = step;
     T v[4];
     UNROLLED
     for (uint i = 0; i < 4; ++i) {
-      v[i] = k + i < depth ? from[offset(at)] : T(0);
-      advance(at, 1);
+      v[i] = k + i < depth ? from[offset(k + i)] : T(0);
     }
     return Quad<T>(v[0], v[1], v[2], v[3]);
   }
 
-  INLINED uint offset(thread const Step& step) const {
-    return steps.filter_tap(step.tap) * channels + step.channel;
+  INLINED uint offset(uint k) const {
+    const TapStep at = step(k);
+    return steps.filter_tap(at.tap) * channels + at.channel;
   }
 };
 
