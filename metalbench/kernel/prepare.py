@@ -405,7 +405,7 @@ class Compiled:
         Raise DeclarationError or DispatchError if the launch does not fit kernel or device.
         """
         # Before anything is allocated: a size beyond the limits may need much memory.
-        self.check_limits({**workload.values, **self.tunables})
+        self.check_limits(workload.values)
         inputs, outputs = self.inputs(workload), self.outputs(workload)
         return self.bind_buffers(workload, inputs, outputs, self.scratches(workload))
 
@@ -421,7 +421,7 @@ class Compiled:
         The output of an input that the kernel updates in place is the buffer of the input.
         """
         values = {**workload.values, **self.tunables}
-        self.check_limits(values)
+        self.check_limits(workload.values)
         geometry = [self.launch(each, values) for each in self.kernel.dispatches]
         buffers = {**inputs, **outputs, **scratches}
         inouts = {name: self.task.inout[name] for name in self.kernel.inouts}
@@ -445,7 +445,7 @@ class Compiled:
         for limit in self.kernel.limits:
             where = f"[{self.task.name}] {self.kernel.path.name}:{limit.line}"
             try:
-                violation = limit.find_violation(values)
+                violation = limit.find_violation({**values, **self.tunables})
             except DeclarationError as error:
                 raise DeclarationError(f"{where}: limit {error}") from None
             if violation:

@@ -231,7 +231,7 @@ def _verify_size(compiled: Compiled, size: str, plan: VerifyPlan) -> Report:
 
     # Drawing a size that the kernel refuses may take long, or more memory than there is.
     with _collect_finding(size, plan.seed) as refused:
-        compiled.check_limits({**task.values(size), **compiled.tunables})
+        compiled.check_limits(task.values(size))
     report = Report(tuple(refused))
     if not report.passed:
         return report

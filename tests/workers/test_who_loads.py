@@ -39,6 +39,7 @@ QUICK = {
     "show, how it runs": ("show", "good", "--engine", *KEPT),
     "snap": ("snap", "good", "--write", "--file", "SNAPSHOTS", *OF_TASKS),
     "check": ("check", "good", *OF_TASKS),
+    "export": ("export", "good", "--standalone", "-o", "FOLDER", *OF_TASKS),
     "check of a file": ("check", "FILE"),
     "profile": ("profile", "good", *OF_TASKS),
     "profile of a file": ("profile", "FILE"),
@@ -73,6 +74,7 @@ def invoke(command: Sequence[str], folder: Path, tmp_path: Path) -> Result:
         "DB": tmp_path / "a.db",
         "SNAPSHOTS": tmp_path / "snapshots.json",
         "RUN": tmp_path / "run",
+        "FOLDER": tmp_path / "exported",
         "PUZZLE": Path(__file__).parents[2] / "puzzles" / "01_map.metal",
     }
     if "REPOSITORY" in command:

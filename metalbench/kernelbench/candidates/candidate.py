@@ -94,6 +94,9 @@ class Candidate:
             self.arena = Arena(nbytes)
         return self.arena
 
+    def check_limits(self, values: Mapping[str, int]) -> None:
+        """Accept any sizes: a candidate declares no limits."""
+
     def bind(self, work: Workload) -> CandidateSlot:
         """Put a workload into the first slot."""
         return CandidateSlot(self, work).load(work)
@@ -258,6 +261,13 @@ class CandidateSlot:
     # What a candidate is given are copies, of which nothing comes back.
     inputs: Mapping[str, OutputArray] = field(default_factory=dict)
     scratches: Mapping[str, OutputArray] = field(default_factory=dict)
+    # Nothing is updated in place.
+    inouts: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def own_outputs(self) -> Mapping[str, OutputArray]:
+        """All outputs, as none is an updated input."""
+        return self.outputs
 
     @property
     def dispatches(self) -> list[CallLayout]:
@@ -280,6 +290,10 @@ class CandidateSlot:
     def read(self, name: str) -> np.ndarray[Any, Any]:
         """Output `name` as it is in memory."""
         return self.outputs[name].array
+
+    def unwritten(self, name: str) -> np.ndarray[Any, Any]:
+        """Return a boolean array: which elements of output `name` still hold the poison."""
+        return self.outputs[name].unwritten()
 
     def examiner(self, reference_errors: ReferenceErrors | None = None) -> Examiner:
         """Return an Examiner of the outputs of the last call."""
