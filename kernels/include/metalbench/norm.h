@@ -71,7 +71,7 @@ inline void standardise_row_into(Source source, Put to, float eps,
   float4 kept[Keep];
   const Moments row = moments_of_row<Threads, Keep>(source, kept, memory, place);
   const float scale = precise::rsqrt(row.variance + eps);
-  put_kept(to, Scaled{row.drift, scale}, kept, cols, place.thread_index, threads);
+  put_kept(to, ShiftScale{row.drift, scale}, kept, cols, place.thread_index, threads);
   for (uint column = 4 * (place.thread_index + Keep * threads); column < cols;
        column += 4 * threads) {
     to.template put<false>(column, ((source(column) - row.mean) - row.drift) * scale);
@@ -105,7 +105,7 @@ inline void scale_row_into(Measure measure, Source source, Put to, threadgroup f
   }
   const float sum = group_sum<Threads / 32>(total(terms), partial, place);
   const float scale = measure.scale(sum, cols);
-  put_kept(to, Scaled{0.0f, scale}, kept, cols, place.thread_index, threads);
+  put_kept(to, ShiftScale{0.0f, scale}, kept, cols, place.thread_index, threads);
   for (uint column = beyond; column < cols; column += 4 * threads) {
     to.template put<false>(column, source(column) * scale);
   }

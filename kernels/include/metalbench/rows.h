@@ -93,7 +93,7 @@ struct ToRow {
 };
 
 // (v - shift) * scale
-struct Scaled {
+struct ShiftScale {
   float shift;
   float scale;
   float4 operator()(float4 v) const { return (v - shift) * scale; }

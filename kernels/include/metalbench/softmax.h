@@ -100,7 +100,7 @@ inline void softmax_row(Source source, device T* y, threadgroup float2* partial,
   const float inverse = 1.0f / row.sum;
   const float scale = exp(peak - row.peak) * inverse;
   const ToRow<T, kWhole<Source>> to = {y, cols};
-  put_kept(to, Scaled{0.0f, scale}, kept, cols, place.thread_index, threads);
+  put_kept(to, ShiftScale{0.0f, scale}, kept, cols, place.thread_index, threads);
   for (uint column = beyond; column < cols; column += 4 * threads) {
     to.template put<false>(column, exp(source(column) - row.peak) * inverse);
   }

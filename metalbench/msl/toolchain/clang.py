@@ -307,7 +307,7 @@ LANE_FLAGS = [
     "-mllvm",
     "-unroll-max-count=4",
     "-mllvm",
-    "-pragma-unroll-threshold=150",
+    "-pragma-unroll-threshold=220",
     "-DMB_VECTOR=1",
 ]
 # Flags for the vectorised module, whose code was optimised as one lane: half of the passes find
