@@ -3,7 +3,8 @@
     python tools/xcrun_metal.py
 
 In every element type, and with every value of every tunable, one at a time. It needs a Mac with the
-full Xcode; the command line tools have no `metal`. Ends with 1 if a kernel does not compile.
+full Xcode 16 or newer; the command line tools have no `metal`. Ends with 1 if a kernel does not
+compile.
 """
 
 from __future__ import annotations
@@ -21,7 +22,12 @@ from metalbench.task.dtypes import dtype
 
 # Of macOS 14, the oldest that the Metal device is for.
 COMPILE = ("xcrun", "-sdk", "macosx", "metal", "-c", "-std=metal3.1", "-Wall")
-MATH = {"fast": "-ffast-math", "safe": "-fno-fast-math"}
+# As csrc/metal/library.mm on macOS 15: relaxed math keeps NaN and infinity. These are options of
+# Xcode 16.
+MATH = {
+    "fast": ("-fmetal-math-mode=relaxed", "-fmetal-math-fp32-functions=fast"),
+    "safe": ("-fmetal-math-mode=safe", "-fmetal-math-fp32-functions=precise"),
+}
 
 
 def tunings(kernel: Kernel) -> Iterator[dict[str, int]]:
@@ -36,7 +42,7 @@ def command(kernel: Kernel, dtype_name: str, tuning: Mapping[str, int], made: Pa
     options = source_options(kernel, dtype(dtype_name), kernel.resolve_tunables(tuning))
     macros = [f"-D{name}={value}" for name, value in options["macros"].items()]
     folders = [f"-I{folder}" for folder in options["include_dirs"]]
-    return [*COMPILE, MATH[kernel.math], *macros, *folders, str(kernel.path), "-o", str(made)]
+    return [*COMPILE, *MATH[kernel.math], *macros, *folders, str(kernel.path), "-o", str(made)]
 
 
 def main() -> int:

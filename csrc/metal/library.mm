@@ -13,8 +13,20 @@
 #include "metal/reflection.h"
 #include "metal/strings.h"
 
+// What macOS 15 adds to MTLCompileOptions. The SDK of macOS 14 does not declare it.
+@protocol MathOptions
+@property(readwrite, nonatomic) NSInteger mathMode;
+@property(readwrite, nonatomic) NSInteger mathFloatingPointFunctions;
+@end
+
 namespace metalbench::metal {
 namespace {
+
+// MTLMathModeRelaxed: values may be reassociated and approximated. NaN and infinity keep their
+// meaning, unlike in MTLMathModeFast.
+constexpr NSInteger relaxed_math_mode = 1;
+// MTLMathFloatingPointFunctionsFast.
+constexpr NSInteger fast_functions = 0;
 
 // The compiler defines this macro from the language version: 320 is Metal 3.2.
 constexpr const char* version_macro = "__METAL_VERSION__";
@@ -66,6 +78,11 @@ MTLCompileOptions* compile_options(const CompileOptions& options,
   result.preprocessorMacros = macros;
   // Where mathMode exists, this also sets it and the functions' precision.
   result.fastMathEnabled = options.fast_math;
+  if (options.fast_math && capabilities.os_major >= 15) {
+    const id<MathOptions> math = static_cast<id<MathOptions>>(static_cast<id>(result));
+    math.mathMode = relaxed_math_mode;
+    math.mathFloatingPointFunctions = fast_functions;
+  }
   result.languageVersion = language_version(options, capabilities);
   return result;
 }
@@ -147,7 +164,8 @@ class MetalLibrary final : public metalbench::Library {
                                    const FunctionConstants& constants) const {
     std::string key = text + '\0' + function + '\0' + describe(constants) + '\0';
     for (const auto& [name, value] : options_.macros) key += name + "=" + value + '\0';
-    return key + (options_.fast_math ? "fast" : "safe");
+    const bool is_relaxed = capabilities().os_major >= 15;
+    return key + (!options_.fast_math ? "safe" : is_relaxed ? "relaxed" : "fast");
   }
 
   [[nodiscard]] std::string archive_path(const std::string& function,

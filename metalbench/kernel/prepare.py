@@ -709,7 +709,7 @@ def _check_threadgroup_arguments(
             )
 
 
-# Find tests for NaN and infinity that Metal may remove from a `// math: fast` kernel.
+# Find tests for NaN and infinity that Metal may remove from a `// math: fast` kernel on macOS 14.
 
 
 def find_folded_tests(compiled: Compiled) -> tuple[str, ...]:
@@ -733,7 +733,7 @@ def _warnings(compiled: Compiled) -> Iterator[str]:
     for function in compiled.pipelines:
         for where, test in find_nan_tests(program.source, function):
             yield (
-                f"{where}: `{test}` under `// math: fast`: Metal may take it for granted that no "
-                "value is infinite or NaN, and leave the test out; test the bits "
+                f"{where}: `{test}` under `// math: fast`: macOS 14 may take it for granted that "
+                "no value is infinite or NaN, and leave the test out; test the bits "
                 "(as_type<uint>(x)), or compile with safe math"
             )

@@ -1,3 +1,4 @@
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -95,6 +96,23 @@ def test_flags_have_no_calls_for_atomics_on_aarch64(compile_for_aarch64):
     code = compile_for_aarch64("int add(int* p) { return __atomic_fetch_add(p, 1, 0); }")
     assert "ldxr" in code
     assert "__aarch64_" not in code
+
+
+@pytest.mark.parametrize(
+    ("fast_math", "flags"), [(True, "reassoc nsz arcp contract afn"), (False, "")]
+)
+def test_fast_math_is_metals_relaxed_math(fast_math, flags):
+    options = clang.list_flags(checked=False, fast_math=fast_math, passes=["-O1"])
+    command = [*engine.find_toolchain().clang, "-S", "-emit-llvm", *options, "-x", "c++", "-"]
+    answer = subprocess.run(
+        [*command, "-o", "-"],
+        input="float product(float a, float b) { return a * b; }",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    # Neither `nnan` nor `ninf`, which are in MTLMathModeFast.
+    assert re.findall("fmul (.*)float", answer.stdout) == [f"{flags} ".lstrip()]
 
 
 def test_preprocess_makes_char_signed():

@@ -125,6 +125,19 @@ def test_kernels_are_compiled_as_the_newest_language_of_the_system(
     assert metal_double.get("language_version") == version
 
 
+@pytest.mark.parametrize(
+    ("os_major", "fast_math", "mode"),
+    [(14, False, 0), (14, True, 2), (15, False, 0), (15, True, 1), (26, True, 1)],
+)
+def test_fast_math_is_relaxed_where_the_system_has_it(
+    metal_double, os_major: int, fast_math: bool, mode: int
+) -> None:
+    metal_double.set("os_major", os_major)
+    source = "kernel void nothing() {}"
+    _core.open("metal").compile(source, fast_math=fast_math).pipeline()
+    assert metal_double.get("math_mode") == mode
+
+
 @pytest.mark.parametrize(("number", "version"), [("310", 3.1), ("320", 3.2), ("400", 4.0)])
 def test_the_macro_selects_the_version_of_the_language(
     metal_double, number: str, version: float

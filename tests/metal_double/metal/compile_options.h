@@ -7,6 +7,8 @@
 // macOS 15 adds it; 0 is safe, 1 relaxed, 2 fast.
 @interface MTLCompileOptions (MathMode)
 @property(readwrite, nonatomic) NSInteger mathMode;
+// 0 is fast, 1 precise.
+@property(readwrite, nonatomic) NSInteger mathFloatingPointFunctions;
 @end
 
 namespace metal_double {

@@ -10,9 +10,15 @@
 namespace {
 
 constexpr NSInteger safe_math = 0;
+constexpr NSInteger relaxed_math = 1;
 constexpr NSInteger fast_math = 2;
+constexpr NSInteger fast_functions = 0;
+constexpr NSInteger precise_functions = 1;
+
+constexpr double first_with_math_modes = 15;
 
 std::atomic<NSUInteger> last_version = 0;
+std::atomic<NSInteger> last_mode = fast_math;
 
 constexpr NSUInteger version(NSUInteger major, NSUInteger minor) { return (major << 16) + minor; }
 
@@ -26,19 +32,35 @@ NSUInteger newest_version() {
 
 }  // namespace
 
-@implementation MTLCompileOptions
+@implementation MTLCompileOptions {
+  NSInteger mode_;
+  NSInteger functions_;
+}
 - (instancetype)init {
   if ((self = [super init]) != nil) {
-    _fastMathEnabled = YES;
+    self.fastMathEnabled = YES;
     _languageVersion = MTLLanguageVersion3_1;
   }
   return self;
 }
+- (void)setFastMathEnabled:(BOOL)enabled {
+  mode_ = enabled ? fast_math : safe_math;
+  functions_ = enabled ? fast_functions : precise_functions;
+}
+- (BOOL)fastMathEnabled {
+  return mode_ == fast_math;
+}
 - (void)setMathMode:(NSInteger)mathMode {
-  self.fastMathEnabled = mathMode == fast_math;
+  mode_ = mathMode;
 }
 - (NSInteger)mathMode {
-  return self.fastMathEnabled ? fast_math : safe_math;
+  return mode_;
+}
+- (void)setMathFloatingPointFunctions:(NSInteger)functions {
+  functions_ = functions;
+}
+- (NSInteger)mathFloatingPointFunctions {
+  return functions_;
 }
 @end
 
@@ -48,7 +70,16 @@ metalbench::CompileOptions compile_options(MTLCompileOptions* options) {
   metalbench::CompileOptions found;
   found.filename = "program_source";
   if (options == nil) return found;
-  found.fast_math = options.fastMathEnabled;
+  // The engine has one flag for both, and keeps NaN and infinity as relaxed math does.
+  found.fast_math = options.mathMode != safe_math;
+  last_mode = options.mathMode;
+  if ((options.mathFloatingPointFunctions == fast_functions) != found.fast_math) {
+    violation("newLibraryWithSource: fast functions with safe math, or precise ones without it");
+  }
+  if (options.mathMode == relaxed_math &&
+      metal_double::value(metal_double::Switch::os_major) < first_with_math_modes) {
+    violation("newLibraryWithSource: this macOS does not know relaxed math");
+  }
   last_version = options.languageVersion;
   if (last_version > newest_version()) {
     violation("newLibraryWithSource: this macOS does not know the language version " +
@@ -70,6 +101,8 @@ metalbench::CompileOptions compile_options(MTLCompileOptions* options) {
   }
   return found;
 }
+
+double last_math_mode() { return static_cast<double>(last_mode); }
 
 double last_language_version() {
   const NSUInteger version = last_version;

@@ -170,6 +170,7 @@ double metal_double_get(const char* name) {
   if (std::string_view(name) == "call_ns") return encoder_call_ns();
   if (std::string_view(name) == "qos_class") return qos_class();
   if (std::string_view(name) == "language_version") return last_language_version();
+  if (std::string_view(name) == "math_mode") return last_math_mode();
   return std::numeric_limits<double>::quiet_NaN();
 }
 
