@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -71,3 +72,13 @@ def test_every_page_of_the_documentation_is_in_the_navigation() -> None:
     pages = {each.relative_to(ROOT / "docs").as_posix() for each in (ROOT / "docs").rglob("*.md")}
     assert pages <= listed
     assert {each for each in listed - pages if not (ROOT / each).exists()} == set()
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="lists files of a checkout")
+def test_no_symbolic_link_is_tracked() -> None:
+    """A link to an installation exists on one machine only."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--stage"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    assert listed
+    assert [line for line in listed if line.startswith("120000")] == []
