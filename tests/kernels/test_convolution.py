@@ -96,3 +96,30 @@ def test_phases_make_up_a_transposed_convolution(
         expected[(slice(None), *taps)] += x @ w[:, i, j, k].T
     phases = stride ** sum(each > 1 for each in kernel)
     np.testing.assert_array_equal(ran(body, x, w, (z, r, c), phases=phases), expected)
+
+
+QUOTIENTS = """
+    #include "metalbench/convolution.h"
+    [[kernel]] void divide(device const uint* k, device const uint* by, device uint* y,
+                           uint i [[thread_position_in_grid]]) {
+      y[i] = metalbench::Divisor::of(by[i]).quotient(k[i]);
+    }"""
+
+
+@pytest.mark.parametrize("fast_math", [False, True])
+def test_quotients_are_exact_beside_every_multiple(fast_math):
+    device = _core.open()
+    library = device.compile(QUOTIENTS, include_dirs=include_folders(), fast_math=fast_math)
+    by = np.r_[1:300, 511:514, 1023:1026, 4095:4098, 65535:65538].astype(np.int64)
+    last = (2**23 - 1) // by
+    times = np.stack([last, last // 2, last // 3, np.minimum(last, 7), np.ones_like(by)], axis=1)
+    multiples = by[:, None] * times
+    dividends = np.concatenate([multiples - 1, multiples, np.minimum(multiples + 1, 2**23 - 1)], 1)
+    k = dividends.ravel().astype(np.uint32)
+    divisors = np.repeat(by, dividends.shape[1]).astype(np.uint32)
+    y = np.zeros_like(k)
+    arguments = {"k": k, "by": divisors, "y": y}
+    device.run(
+        [_core.Dispatch(library.pipeline(), arguments, threads_in_grid=(len(k),), threads=(64,))]
+    )
+    np.testing.assert_array_equal(y, k // divisors)

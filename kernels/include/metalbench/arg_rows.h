@@ -32,10 +32,9 @@ struct ArgMemory {
   uint indices[SimdGroups];
 };
 
-// The index of the best candidate of all threads, of equal ones the first, to `y`.
-template <uint SimdGroups>
-inline void first_of_best(Candidate best, device uint* y,
-                          threadgroup ArgMemory<SimdGroups>& partial, Place place) {
+// Leaves the best candidate of each SIMD-group in `partial`, for all threads.
+template <uint SimdGroups, typename At>
+inline void join_lanes(Candidate best, threadgroup ArgMemory<SimdGroups>& partial, At place) {
   // As an integer, of which NaN is the largest: what simd_max() makes of NaN is undefined.
   const uint own = sort_key(best.value);
   const uint key = simd_max(own);
@@ -45,6 +44,13 @@ inline void first_of_best(Candidate best, device uint* y,
     partial.indices[place.simdgroup] = index;
   }
   threadgroup_barrier(mem_flags::mem_threadgroup);
+}
+
+// The index of the best candidate of all threads, of equal ones the first, to `y`.
+template <uint SimdGroups>
+inline void first_of_best(Candidate best, device uint* y,
+                          threadgroup ArgMemory<SimdGroups>& partial, Place place) {
+  join_lanes(best, partial, place);
   if (place.thread_index == 0) {
     uint most = partial.keys[0], first = partial.indices[0];
     for (uint i = 1; i < SimdGroups; ++i) {
@@ -61,15 +67,7 @@ inline void first_of_best(Candidate best, device uint* y,
 template <uint SimdGroups>
 inline void first_of_best(Candidate best, device uint* y,
                           threadgroup ArgMemory<SimdGroups>& partial, RowPlace place) {
-  // As an integer, of which NaN is the largest: what simd_max() makes of NaN is undefined.
-  const uint own = sort_key(best.value);
-  const uint key = simd_max(own);
-  const uint index = simd_min(own == key ? best.index : UINT_MAX);
-  if (place.lane == 0) {
-    partial.keys[place.simdgroup] = key;
-    partial.indices[place.simdgroup] = index;
-  }
-  threadgroup_barrier(mem_flags::mem_threadgroup);
+  join_lanes(best, partial, place);
   if (place.simdgroup == 0) {
     const uint most = partial_of_lane(partial.keys, place, 0u);
     const uint own_index = partial_of_lane(partial.indices, place, UINT_MAX);

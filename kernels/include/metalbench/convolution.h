@@ -134,14 +134,7 @@ struct Patches {
   template <uint Count>
   INLINED void run(thread Quad<As>* to, thread const Line& from, uint k) const {
     const TapStep at = step(k);
-    if (inside(from.at + int3(at.tap))) {
-      load_run<Count>(to, from.origin + offset(at));
-      return;
-    }
-    UNROLLED
-    for (uint i = 0; i < Count; ++i) {
-      to[i] = As(0);
-    }
+    load_run_if<Count>(inside(from.at + int3(at.tap)), to, from.origin + offset(at));
   }
 
   INLINED Quad<As> quad(thread const Line& from, uint k) const {

@@ -34,6 +34,19 @@ INLINED void load_run(thread Quad<As>* to, device const T* from) {
   }
 }
 
+// The same of a place that may lie outside of the memory: zeros.
+template <uint Count, typename T, typename As>
+INLINED void load_run_if(bool is_there, thread Quad<As>* to, device const T* from) {
+  if (is_there) {
+    load_run<Count>(to, from);
+    return;
+  }
+  UNROLLED
+  for (uint i = 0; i < Count; ++i) {
+    to[i] = As(0);
+  }
+}
+
 // Those of any source, which has none if it says nothing of them: the last argument chooses.
 template <typename Source>
 INLINED auto is_whole(thread const Source& source, uint first, uint extent, uint step, int)

@@ -65,14 +65,7 @@ struct Windows {
   INLINED void run(thread Quad<T>* to, thread const Line& from, uint k) const {
     const TapStep at = step(k);
     const int3 move = move_of(at);
-    if (inside(from.at + move)) {
-      load_run<Count>(to, from.origin + offset(move, at.channel));
-      return;
-    }
-    UNROLLED
-    for (uint i = 0; i < Count; ++i) {
-      to[i] = T(0);
-    }
+    load_run_if<Count>(inside(from.at + move), to, from.origin + offset(move, at.channel));
   }
 
   INLINED Quad<T> quad(thread const Line& from, uint k) const {
