@@ -15,9 +15,7 @@ from metalbench.checking.findings import (
     CheckFinding,
     Findings,
     Frame,
-    Suppression,
     apply_suppressions,
-    find_kind,
     merge_findings,
     parse_tools,
     read_suppressions,
@@ -265,7 +263,8 @@ def check_subject(
     `relocate` maps a finding to its place in the user's file. Raises CompileError, and
     DispatchError if the kernel's lines are wrong.
     """
-    known = _read_suppressions_of(what, tools)
+    # An invalid comment is an error before the run.
+    read_suppressions(what.kernel.source, str(what.kernel.path))
     dynamic = [each for each in tools if each != PERFORMANCE]
     dtype_name = dtype or what.kernel.dtypes[0]
     told: list[CheckFinding] = []
@@ -291,7 +290,11 @@ def check_subject(
         skipped = lints.skipped
     found = [relocate(each) for each in told if each.kind_info.tool in tools]
     counting, allowed, unused = apply_suppressions(
-        merge_findings(found), known, str(what.kernel.path)
+        merge_findings(found),
+        what.kernel.source,
+        what.kernel.path,
+        tools,
+        what.kernel.include_dirs,
     )
     return Findings(
         kernel=what.kernel.name,
@@ -303,9 +306,3 @@ def check_subject(
         skipped=skipped,
         source=what.kernel.source,
     )
-
-
-def _read_suppressions_of(what: CheckSubject, tools: Sequence[str]) -> list[Suppression]:
-    """Return the source's suppressions for findings of these tools."""
-    every = read_suppressions(what.kernel.source, str(what.kernel.path))
-    return [each for each in every if find_kind(each.kind).tool in tools]

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from metalbench.errors import DeclarationError, suggestion
+from metalbench.kernel.source_files import include_folders, read_candidate_text
 from metalbench.verify.report import FindingPlace, place_of
 
 TOOLS = ("mem", "race", "init", "sync", "arithmetic")
@@ -335,10 +336,11 @@ FORM = "`// check: allow KIND reason`"
 
 @dataclass(frozen=True, slots=True)
 class Suppression:
-    """One comment at `line`, for findings of `kind` in the line `of`."""
+    """One comment at `line` of `file`, for findings of `kind` in the line `of`."""
 
     kind: str
     reason: str
+    file: str
     line: int
     of: int
 
@@ -363,7 +365,7 @@ def read_suppressions(source: str, file: str) -> list[Suppression]:
             raise DeclarationError(
                 f"{file}:{number}: expected a reason why {kind} is allowed, got none; write {FORM}"
             )
-        found.append(Suppression(kind, reason.strip(), number, _line_of(lines, number)))
+        found.append(Suppression(kind, reason.strip(), file, number, _line_of(lines, number)))
     return found
 
 
@@ -374,26 +376,54 @@ def _line_of(lines: Sequence[str], number: int) -> int:
     return number
 
 
+def read_header_suppressions(
+    findings: Sequence[CheckFinding], kernel: Path, folders: Iterable[Path | str]
+) -> list[Suppression]:
+    """Return the suppressions of the headers that findings are in.
+
+    Only headers in the kernel's folder and in `folders` are read: the names in debug information
+    are from the source, which may name any file. Raises DeclarationError for an invalid comment.
+    """
+    roots = [kernel.parent.resolve(), *(Path(each).resolve() for each in folders)]
+    files = {frame.file for finding in findings for frame in finding.frames} - {str(kernel)}
+    found = []
+    for file in sorted(files):
+        places = [Path(file).resolve(), *((root / file).resolve() for root in roots)]
+        header = next((each for each in places if each.is_file()), None)
+        if header is not None and any(header.is_relative_to(root) for root in roots):
+            found += read_suppressions(read_candidate_text(header), file)
+    return found
+
+
 def apply_suppressions(
-    findings: Sequence[CheckFinding], known: Sequence[Suppression], file: str
+    findings: Sequence[CheckFinding],
+    source: str,
+    kernel: Path,
+    tools: Sequence[str],
+    include_dirs: Iterable[Path] = (),
 ) -> tuple[list[CheckFinding], list[CheckFinding], list[str]]:
     """Return the findings that count, the suppressed ones, and messages about unused comments.
 
-    A suppression covers a finding in its line, and in a function that is called there.
+    A suppression covers a finding in its line, and in a function that is called there. It may be in
+    the kernel's file, with the text `source`, and in its headers. Unused comments in headers are
+    not reported: other kernels use them. Raises DeclarationError for an invalid comment.
     """
+    file = str(kernel)
+    own = [each for each in read_suppressions(source, file) if find_kind(each.kind).tool in tools]
+    headers = read_header_suppressions(findings, kernel, include_folders(kernel, include_dirs))
     counting, allowed = [], []
-    used: set[int] = set()
+    used: set[Suppression] = set()
     for finding in findings:
-        lines = {frame.line for frame in finding.frames if frame.file == file}
-        fitting = [each for each in known if each.kind == finding.kind and each.of in lines]
-        used.update(each.line for each in fitting)
+        places = {(finding.kind, frame.file, frame.line) for frame in finding.frames}
+        fitting = [each for each in (*own, *headers) if (each.kind, each.file, each.of) in places]
+        used.update(fitting)
         if fitting:
             allowed.append(replace(finding, allowed=fitting[0].reason))
         else:
             counting.append(finding)
     idle = [
         f"{file}:{each.line}: allows {each.kind}, which was not found; remove it"
-        for each in known
-        if each.line not in used
+        for each in own
+        if each not in used
     ]
     return counting, allowed, idle

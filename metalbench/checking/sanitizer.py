@@ -26,10 +26,8 @@ from metalbench.checking.findings import (
     Findings,
     Frame,
     apply_suppressions,
-    find_kind,
     merge_findings,
     parse_tools,
-    read_suppressions,
 )
 from metalbench.errors import DeclarationError, MachineError, Unsupported
 from metalbench.kernel.memory import GUARD_BYTES
@@ -317,9 +315,10 @@ def check_sanitized(
 def _collect_findings(
     what: CheckSubject, tools: Sequence[str], found: list[CheckFinding]
 ) -> Findings:
-    source, file = what.kernel.source, str(what.kernel.path)
-    known = [each for each in read_suppressions(source, file) if find_kind(each.kind).tool in tools]
-    counting, allowed, unused = apply_suppressions(merge_findings(found), known, file)
+    kernel = what.kernel
+    counting, allowed, unused = apply_suppressions(
+        merge_findings(found), kernel.source, kernel.path, tools, kernel.include_dirs
+    )
     return Findings(
         kernel=what.kernel.name,
         sizes=what.sizes,
@@ -327,7 +326,7 @@ def _collect_findings(
         found=tuple(counting),
         allowed=tuple(allowed),
         unused=tuple(unused),
-        source=source,
+        source=kernel.source,
     )
 
 

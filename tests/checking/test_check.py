@@ -9,7 +9,12 @@ import pytest
 
 import metalbench
 from metalbench.checking.check import check
-from metalbench.checking.findings import Findings
+from metalbench.checking.findings import (
+    CheckFinding,
+    Findings,
+    Frame,
+    read_header_suppressions,
+)
 from metalbench.errors import CompileError, DeclarationError
 
 HEAD = """\
@@ -208,6 +213,53 @@ def test_check_applies_a_comment_to_its_kind_only(tmp_path):
     assert [each.kind for each in findings.found] == ["out-of-bounds"]
     (unused,) = findings.unused
     assert unused.startswith(f"{path}:{line_of(path, 'x[i + 1]')}: allows race")
+
+
+def include_header(folder: Path, line: str) -> str:
+    """Write a header with a function of `line`, and return the line that includes it."""
+    folder.mkdir(exist_ok=True)
+    (folder / "own.h").write_text(
+        f"inline float pick(device const float* x, uint i) {{\n  {line}\n}}\n"
+    )
+    return '#include "own.h"\n'
+
+
+@pytest.mark.parametrize("is_beside", [True, False])
+def test_check_applies_comments_of_headers(tmp_path, is_beside):
+    folder = tmp_path if is_beside else tmp_path / "headers"
+    line = "return x[i + 1];  // check: allow out-of-bounds the buffer is padded"
+    before = include_header(folder, f"{line}\n  // check: allow race of another kernel")
+    path = file(tmp_path, "  y[i] = pick(x, i);", before=before)
+    findings = found_in(path, include_dirs=[folder])
+    assert not findings.found
+    assert [each.allowed for each in findings.allowed] == ["the buffer is padded"]
+    assert not findings.unused
+
+
+@pytest.mark.slow
+def test_check_applies_comments_at_the_call_of_a_header_function(tmp_path):
+    before = include_header(tmp_path, "return x[i + 1];")
+    body = "  y[i] = pick(x, i);  // check: allow out-of-bounds the buffer is padded"
+    findings = found_in(file(tmp_path, body, before=before))
+    assert not findings.found
+    assert len(findings.allowed) == 1
+
+
+@pytest.mark.slow
+def test_check_refuses_invalid_comments_of_headers(tmp_path):
+    before = include_header(tmp_path, "return x[i + 1];  // check: allow out-of-bounds")
+    path = file(tmp_path, "  y[i] = pick(x, i);", before=before)
+    with pytest.raises(DeclarationError, match=r"own\.h:2: expected a reason"):
+        found_in(path)
+
+
+def test_read_header_suppressions_reads_files_of_the_folders_only(tmp_path):
+    for name in ("inside", "outside"):
+        include_header(tmp_path / name, "return 0;  // check: allow race a reason")
+    frames = [Frame("f", str(tmp_path / name / "own.h"), 2, 1) for name in ("inside", "outside")]
+    finding = CheckFinding("race", "k", "", 1, tuple(frames), "file", "float32")
+    read = read_header_suppressions([finding], tmp_path / "kernels/k.metal", [tmp_path / "inside"])
+    assert [Path(each.file).parent.name for each in read] == ["inside"]
 
 
 @pytest.mark.parametrize(

@@ -136,6 +136,18 @@ def test_performance_finds_places_in_included_files(tmp_path):
     assert "`own` stays in thread memory: 32 B" in found.message
 
 
+def test_performance_applies_comments_of_headers(tmp_path):
+    (tmp_path / "own.h").write_text(
+        "inline float pick(device const float* x, uint i) {\n"
+        "  // check: allow thread-array a table by design\n  float own[8];\n"
+        "  for (uint j = 0; j < 8; ++j) own[j] = x[j];\n  return own[i & 7];\n}\n"
+    )
+    path = write(tmp_path, "y[i] = pick(x, i);", before='#include "own.h"\n')
+    findings = check(path, tools="performance")
+    assert not findings.found
+    assert [each.allowed for each in findings.allowed] == ["a table by design"]
+
+
 def test_performance_reports_threadgroup_memory_of_a_dispatch(tmp_path):
     head = HEAD.replace("threads=(64)", "threads=(64) threadgroup_bytes=(s: 20000)")
     signature = SIGNATURE.replace("uint i [[", "threadgroup float* s [[threadgroup(0)]], uint i [[")
