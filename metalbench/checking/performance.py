@@ -158,10 +158,17 @@ def _lint_launch(
 def _to_finding(
     kernel: Kernel, function: str, found: PerformanceFinding, size: str, dtype_name: str
 ) -> CheckFinding:
-    file = str(kernel.path)
-    if found.file and found.file != file:
-        beside = kernel.path.parent / found.file
-        is_same = kernel.path.resolve() == beside.resolve()
-        file = file if is_same else str(beside if beside.is_file() else found.file)
-    frames = (Frame(function, file, found.line, 0),)
+    places = ((found.file, found.line), *found.callers)
+    frames = tuple(Frame(function, _find_path(kernel, file), line, 0) for file, line in places)
     return CheckFinding(found.rule, function, found.message, 1, frames, size, dtype_name)
+
+
+def _find_path(kernel: Kernel, file: str) -> str:
+    """Return the path of a file in debug information as the user knows it."""
+    own = str(kernel.path)
+    if not file or file == own:
+        return own
+    beside = kernel.path.parent / file
+    if kernel.path.resolve() == beside.resolve():
+        return own
+    return str(beside if beside.is_file() else file)

@@ -125,15 +125,14 @@ def _live_values(count: int, type_: str = "float") -> str:
     """Return code that keeps `count` values over a loop, all of which change in it."""
     names = [f"v{at}" for at in range(count)]
     given = "".join(f"{type_} {name} = x[i + {at}];\n" for at, name in enumerate(names))
-    # All values are live where the last one changes.
+    # Each line of the loop has one register; the loop's own line has counter and address.
     mark = "  //!" if count > 52 else ""
     changed = "".join(
-        f"{name} = fma({name}, b, {names[at - 1]});{mark if at + 1 == count else ''}\n"
-        for at, name in enumerate(names)
+        f"{name} = fma({name}, b, {names[at - 1]});\n" for at, name in enumerate(names)
     )
     total = " + ".join(names)
     return (
-        f"{given}for (uint j = 0; j < k; ++j) {{\nconst {type_} b = x[j];\n{changed}}}\n"
+        f"{given}for (uint j = 0; j < k; ++j) {{{mark}\nconst {type_} b = x[j];\n{changed}}}\n"
         f"y[i] = {total};"
     )
 

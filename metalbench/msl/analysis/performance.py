@@ -34,6 +34,7 @@ from metalbench.msl.analysis.uniformity import (
 )
 from metalbench.msl.ir.model import (
     Alloca,
+    Atomic,
     BasicBlock,
     CallInstruction,
     Compare,
@@ -42,7 +43,9 @@ from metalbench.msl.ir.model import (
     Function,
     Instruction,
     Memory,
+    Part,
     Phi,
+    Shuffle,
     Value,
 )
 from metalbench.msl.ir.module import Module
@@ -81,6 +84,8 @@ _DENSE_BYTES = 32
 _FUNCTION_COST = 4
 # Bytes of the widest load or store.
 _LARGEST_ACCESS = 16
+# 16-bit units of an address in threadgroup memory (applegpu: the operands of threadgroup loads).
+_THREADGROUP_ADDRESS = 1
 # Smaller private variables are not reported.
 _LEAST_PRIVATE = 8
 # Instructions of each side of a branch from which the sides do work.
@@ -103,13 +108,21 @@ _ALIASES = (
 )
 
 
+# A file and line, and those of the calls that it was inlined at, innermost first.
+Places = tuple[tuple[str, int], ...]
+
+
 class PerformanceFinding(NamedTuple):
-    """A slow place of a kernel: the rule, the file and line of the source, and the figures."""
+    """A slow place of a kernel: the rule, the file and line of the source, and the figures.
+
+    `callers` are the files and lines of the calls that lead to it, if the rule knows them.
+    """
 
     rule: str
     file: str
     line: int
     message: str
+    callers: Places = ()
 
 
 class PerformanceReport(NamedTuple):
@@ -183,6 +196,17 @@ class _Code:
         node, line = self.metadata.locate_for_user(place)
         file = self.metadata.file_name(node)
         return (file, line) if line and not is_own(file) else None
+
+    def locate_calls(self, instruction: Instruction) -> Places:
+        """Return the user's file and line of an instruction, and those of the calls to it."""
+        found = []
+        place = instruction.place
+        while place and (location := self.metadata.location(place)) is not None:
+            file = self.metadata.file_of(location.scope)
+            if location.line and not is_own(file):
+                found.append((file, location.line))
+            place = location.inlined_at
+        return tuple(found)
 
     def find_header(self, instruction: Instruction) -> str:
         """Return the MSL header that an instruction is written in; "" for the user's source."""
@@ -682,29 +706,40 @@ def _find_large_code(code: _AnalysedCode) -> Iterator[PerformanceFinding]:
         if count * INSTRUCTION_BYTES > CODE_BYTES:
             reported |= loop.blocks
             yield from _report_large_code(code, loop.blocks, count, "a loop")
-    if not reported:
-        count = sum(map(code.cost, code.flow.order))
-        if count * INSTRUCTION_BYTES > CODE_BYTES:
-            yield from _report_large_code(code, code.flow.order, count, "the kernel")
+    # Code that runs once is fetched once for each SIMD-group, unless they share it in the cache.
+    once = [block for block in code.flow.order if code.find_loop(block) is None]
+    count = sum(map(code.cost, once))
+    if count * INSTRUCTION_BYTES > CODE_BYTES:
+        yield from _report_large_code(code, once, count, "the code outside of loops")
 
 
 def _report_large_code(
     code: _AnalysedCode, blocks: Collection[BasicBlock], count: int, what: str
 ) -> Iterator[PerformanceFinding]:
     """Report the line that has most of the instructions."""
-    lines: Counter[tuple[str, int]] = Counter()
+    lines: Counter[Places] = Counter()
     for block in blocks:
         for each in block.instructions:
-            place = code.locate(each)
-            if place is not None:
-                lines[place] += code.count(each)
+            places = code.locate_calls(each)
+            if places:
+                lines[places] += code.count(each)
     if lines:
-        ((place, own),) = lines.most_common(1)
+        places, own = _find_main_line(lines)
         message = (
             f"{what} has about {count} instructions, {count * INSTRUCTION_BYTES >> 10} KiB, more "
             f"than the instruction cache of about {CODE_BYTES >> 10} KiB; {own} are of this line"
         )
-        yield PerformanceFinding("instruction-footprint", *place, message)
+        yield PerformanceFinding("instruction-footprint", *places[0], message, places[1:])
+
+
+def _find_main_line(weights: Mapping[Places, int]) -> tuple[Places, int]:
+    """Return the line with the largest weight, with its most important calls, and that weight."""
+    lines: Counter[tuple[str, int]] = Counter()
+    for places, weight in weights.items():
+        lines[places[0]] += weight
+    ((line, own),) = lines.most_common(1)
+    calls = {places: weight for places, weight in weights.items() if places[0] == line}
+    return max(calls, key=lambda each: calls[each]), own
 
 
 # registers: the largest number of values that are live at once.
@@ -712,10 +747,10 @@ def _report_large_code(
 
 def _find_registers(code: _AnalysedCode) -> tuple[int, list[PerformanceFinding]]:
     """Return the estimated registers of 32 bits of a thread, and a finding if they are many."""
-    halves, at = _measure_pressure(code)
+    halves, live = _measure_pressure(code)
     registers = -(-halves // 2)
     most_halves, most_threads = OCCUPANCY_STEPS[0]
-    if halves <= most_halves or at is None:
+    if halves <= most_halves:
         return registers, []
     threads = next((threads for most, threads in OCCUPANCY_STEPS if halves <= most), None)
     effect = (
@@ -724,58 +759,114 @@ def _find_registers(code: _AnalysedCode) -> tuple[int, list[PerformanceFinding]]
         else f"more than the {OCCUPANCY_STEPS[-1][0] // 2} that a thread can have, so some are "
         "spilled to memory"
     )
-    message = f"about {registers} registers of 32 bits are live here: {effect}"
-    return registers, list(_report(code, "registers", at, message))
+    places = _locate_registers(code, live)
+    if not places:
+        return registers, []
+    place, own = _find_main_line(places)
+    message = (
+        f"about {registers} registers of 32 bits are live at once: {effect}; {-(-own // 2)} of "
+        "them hold results of this line"
+    )
+    return registers, [PerformanceFinding("registers", *place[0], message, place[1:])]
 
 
-def _measure_pressure(code: _AnalysedCode) -> tuple[int, Instruction | None]:
-    """Return the largest number of live 16-bit units, and an instruction where they are live."""
-    values = _weigh_values(code)
+def _measure_pressure(code: _AnalysedCode) -> tuple[int, dict[str, int]]:
+    """Return the largest number of live 16-bit units, and those of each value that is live then."""
+    values = _assign_registers(code)
     order = code.flow.order
     live_out = _find_live_out(order, values)
-    most, at = 0, None
+    most, at = 0, frozenset[Register]()
     for block in order:
         live = set(live_out[block])
         pressure = sum(values.weights[each] for each in live)
         for each in reversed(block.instructions):
-            if each.result in live:
-                live.remove(each.result)
-                pressure -= values.weights[each.result]
+            written = values.list_results(each) & live
+            live -= written
+            pressure -= sum(values.weights[one] for one in written)
             fresh = values.list_uses(each) - live
             live |= fresh
-            pressure += sum(values.weights[name] for name in fresh)
+            pressure += sum(values.weights[one] for one in fresh)
             if pressure > most and code.locate(each) is not None:
-                most, at = pressure, each
-    return most, at
+                most, at = pressure, frozenset(live)
+    found: dict[str, int] = {}
+    for name, element in sorted(at):
+        found[name] = found.get(name, 0) + values.weights[name, element]
+    return most, found
+
+
+def _locate_registers(code: _AnalysedCode, live: Mapping[str, int]) -> Counter[Places]:
+    """Return the lines that compute these values, with the calls they are inlined at.
+
+    A value that a loop carries is of the lines that compute it in the loop.
+    """
+    found: Counter[Places] = Counter()
+    for name, halves in live.items():
+        # A line that is inlined at several calls counts once for a value.
+        by_line = {places[0]: places for places in sorted(_find_origins(code, name))}
+        for places in by_line.values():
+            found[places] += halves
+    return found
+
+
+def _find_origins(code: _AnalysedCode, name: str) -> set[Places]:
+    """Return the lines that compute a value, by way of phis and of instructions without a place."""
+    found: set[Places] = set()
+    seen = {name}
+    work = [name]
+    while work:
+        made = code.definitions.get(work.pop())
+        if made is None:
+            continue
+        place = () if isinstance(made, Phi) else code.locate_calls(made)
+        if place:
+            found.add(place)
+        elif isinstance(made, Phi) or made.opcode in _ALIASES:
+            fresh = [each.text for each in made.operands if each.text not in seen]
+            seen.update(fresh)
+            work += fresh
+    return found
+
+
+# An element of a value: a vector or a struct has a register for each element.
+Register = tuple[str, int]
 
 
 @dataclass(frozen=True)
 class _RegisterValues:
-    """The 16-bit units of each value in registers, and the values that an alias is part of."""
+    """The 16-bit units of each register, and the registers of the elements of each value."""
 
-    weights: dict[str, int]
-    sources: dict[str, frozenset[str]]
+    weights: dict[Register, int]
+    elements: dict[str, tuple[frozenset[Register], ...]]
 
-    def resolve(self, names: Iterable[str]) -> frozenset[str]:
-        """Return the values in registers that these values are, or are computed from."""
-        found: set[str] = set()
-        for name in names:
-            found |= self.sources.get(name, {name} & self.weights.keys())
-        return frozenset(found)
+    def find_elements(self, value: Value, count: int) -> tuple[frozenset[Register], ...]:
+        """Return the registers of each element of an operand, none for a constant."""
+        return self.elements.get(value.text, (frozenset(),) * count)
 
-    def list_uses(self, instruction: Instruction) -> frozenset[str]:
-        """Return the values in registers that an instruction needs; a phi needs them earlier."""
+    def find_all(self, values: Iterable[Value]) -> frozenset[Register]:
+        """Return the registers of values."""
+        found = (each for value in values for each in self.elements.get(value.text, ()))
+        return frozenset().union(*found)
+
+    def list_results(self, instruction: Instruction) -> frozenset[Register]:
+        """Return the registers that an instruction writes."""
+        count = len(self.elements.get(instruction.result, ()))
+        each = ((instruction.result, element) for element in range(count))
+        return frozenset(one for one in each if one in self.weights)
+
+    def list_uses(self, instruction: Instruction) -> frozenset[Register]:
+        """Return the registers that an instruction reads; a phi reads them earlier."""
         is_note = isinstance(instruction, CallInstruction) and instruction.name.startswith(
             ASSUME_LIKE
         )
-        if isinstance(instruction, Phi) or is_note or instruction.result in self.sources:
+        is_alias = instruction.result and (instruction.result, 0) not in self.weights
+        if isinstance(instruction, Phi) or is_note or is_alias:
             return frozenset()
-        return self.resolve(each.text for each in instruction.operands)
+        return self.find_all(instruction.operands)
 
-    def list_phi_uses(self, block: BasicBlock) -> frozenset[str]:
-        """Return the values that the phis of the next blocks take from a block."""
-        return self.resolve(
-            operand.text
+    def list_phi_uses(self, block: BasicBlock) -> frozenset[Register]:
+        """Return the registers that the phis of the next blocks take from a block."""
+        return self.find_all(
+            operand
             for after in block.successors
             for phi in after.phis
             for operand, source in zip(phi.operands, phi.sources, strict=True)
@@ -785,17 +876,17 @@ class _RegisterValues:
 
 def _find_live_out(
     order: Sequence[BasicBlock], values: _RegisterValues
-) -> dict[BasicBlock, frozenset[str]]:
-    """Return the values in registers that are live at the end of each block."""
-    uses: dict[BasicBlock, set[str]] = {}
-    definitions: dict[BasicBlock, set[str]] = {}
+) -> dict[BasicBlock, frozenset[Register]]:
+    """Return the registers that are live at the end of each block."""
+    uses: dict[BasicBlock, set[Register]] = {}
+    definitions: dict[BasicBlock, set[Register]] = {}
     for block in order:
-        used, defined = set[str](), set[str]()
+        used, defined = set[Register](), set[Register]()
         for each in block.instructions:
             used |= values.list_uses(each) - defined
-            defined.add(each.result)
+            defined |= values.list_results(each)
         uses[block], definitions[block] = used, defined
-    live_in: dict[BasicBlock, frozenset[str]] = dict.fromkeys(order, frozenset())
+    live_in: dict[BasicBlock, frozenset[Register]] = dict.fromkeys(order, frozenset())
     live_out = {block: values.list_phi_uses(block) for block in order}
     changed = True
     while changed:
@@ -810,27 +901,83 @@ def _find_live_out(
     return live_out
 
 
-def _weigh_values(code: _AnalysedCode) -> _RegisterValues:
-    """Return the values that take registers.
+def _assign_registers(code: _AnalysedCode) -> _RegisterValues:
+    """Return the registers of values, as a compiler for a GPU assigns them.
 
-    A value that is the same for all threads and computed from arguments at the begin of the kernel
-    is not among them: Apple's GPUs keep it in uniform registers.
+    Vectors and structs are a register for each element, so an instruction that only takes or moves
+    elements has none. A value that is the same for all threads and computed from arguments at the
+    begin of the kernel has none either: Apple's GPUs keep it in uniform registers.
     """
-    weights: dict[str, int] = {}
-    values = _RegisterValues(weights, {})
+    values = _RegisterValues({}, {})
     uniform = {each.text for each in code.function.parameters}
     for block in code.flow.order:
         for each in block.instructions:
             if not each.result or isinstance(each, Alloca):
                 continue
+            parts = _flatten(each.type, code.layout)
             operands = [operand.text for operand in each.operands if operand.is_local]
             if _is_in_uniform_register(code, block, each) and uniform.issuperset(operands):
                 uniform.add(each.result)
-            elif each.opcode in _ALIASES:
-                values.sources[each.result] = values.resolve(operands)
-            else:
-                weights[each.result] = _count_halves(each.type, code.layout)
+                values.elements[each.result] = (frozenset(),) * len(parts)
+                continue
+            moved = _move_elements(each, values, code.layout)
+            if moved is None and each.opcode in _ALIASES:
+                moved = (values.find_all(each.operands),) * len(parts)
+            if moved is None:
+                weights = [_count_halves(part, code.layout) for part in parts]
+                if isinstance(each.type, Pointer) and code.is_threadgroup(
+                    Value(each.type, each.result)
+                ):
+                    weights = [_THREADGROUP_ADDRESS]
+                values.weights.update(
+                    {(each.result, place): weight for place, weight in enumerate(weights)}
+                )
+                moved = tuple(frozenset({(each.result, place)}) for place in range(len(parts)))
+            values.elements[each.result] = moved
     return values
+
+
+def _move_elements(
+    instruction: Instruction, values: _RegisterValues, layout: Layout
+) -> tuple[frozenset[Register], ...] | None:
+    """Return the elements that an instruction only takes or moves; None if it computes."""
+    operands = [
+        values.find_elements(each, len(_flatten(each.type, layout)))
+        for each in instruction.operands
+    ]
+    if isinstance(instruction, Shuffle):
+        both = (*operands[0], *operands[1])
+        return tuple(both[each] if each >= 0 else frozenset() for each in instruction.mask)
+    if isinstance(instruction, Part):
+        type_ = instruction.operands[0].type
+        start = 0
+        for index in instruction.indices:
+            start += sum(
+                len(_flatten(layout.member(type_, before)[1], layout)) for before in range(index)
+            )
+            type_ = layout.member(type_, index)[1]
+        end = start + len(_flatten(type_, layout))
+        whole = operands[0]
+        is_insertion = instruction.opcode == "insertvalue"
+        return (*whole[:start], *operands[1], *whole[end:]) if is_insertion else whole[start:end]
+    if instruction.opcode not in ("extractelement", "insertelement"):
+        return None
+    place = instruction.operands[-1].integer
+    if place is None or not 0 <= place < len(operands[0]):
+        return None
+    if instruction.opcode == "extractelement":
+        return (operands[0][place],)
+    return (*operands[0][:place], *operands[1], *operands[0][place + 1 :])
+
+
+def _flatten(type_: Type, layout: Layout) -> tuple[Type, ...]:
+    """Return the scalar types of the elements of a vector, an array or a struct."""
+    type_ = layout.resolve(type_)
+    if isinstance(type_, Vector | ArrayType):
+        return _flatten(type_.element, layout) * type_.count
+    if isinstance(type_, Struct):
+        return tuple(part for each in type_.members for part in _flatten(each, layout))
+    return (type_,)
 
 
 def _is_in_uniform_register(
@@ -839,15 +986,16 @@ def _is_in_uniform_register(
     if isinstance(instruction, CallInstruction) and instruction.name == _ARENA:
         return True
     value = Value(instruction.type, instruction.result)
-    early = block is code.function.entry or instruction.opcode in _ALIASES
+    # Arithmetic may be computed earlier than it is written, a load may not.
+    is_arithmetic = not isinstance(instruction, Memory | CallInstruction | Phi | Atomic)
+    early = block is code.function.entry or is_arithmetic
     return early and code.uniformity.get(value) is UNIFORM
 
 
 def _count_halves(type_: Type, layout: Layout) -> int:
+    """Return the 16-bit units of a scalar."""
     if isinstance(type_, Pointer):
         return 4
-    if isinstance(type_, Vector):
-        return type_.count * _count_halves(type_.element, layout)
     if isinstance(type_, Int | Float):
         return -(-type_.bits // 16)
     return -(-layout.size(type_) // 2)
