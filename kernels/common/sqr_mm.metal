@@ -1,13 +1,15 @@
 // C = A B for square matrices, with simdgroup_matrix.
 // The plain case of metalbench/tiles.h, which tells how: four SIMD-groups hold a BM x BN tile of C
-// in registers, tiles of A and B pass through threadgroup memory twice buffered, one barrier per
-// step. Larger tiles use what they load more often, smaller ones make more threadgroups: the values
-// below are where one or the other wins.
+// in registers, tiles of A and B pass through threadgroup memory, in one or two BUFFERS. Larger tiles
+// use what they load more often, smaller ones make more threadgroups: the values below are where one
+// or the other wins.
 // dispatch: sqr_mm  threadgroups=(ceil_div(n, BN), ceil_div(n, BM))  threads=(128)
 // tune: BM = 64, 32, 128
 // tune: BN = 64, 32, 128
 // tune: BK = 16, 8, 32
-// defaults: cuda BK = 32
+// tune: BUFFERS = 1, 2
+// defaults: cpu BUFFERS = 2
+// defaults: cuda BK = 32, BUFFERS = 2
 // defaults: cuda float16 bfloat16 BM = 128, BN = 128
 // dtypes: float32, float16, bfloat16
 // math: fast

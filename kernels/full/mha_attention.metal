@@ -14,8 +14,9 @@
 // tune: SG = 2, 1, 4
 // tune: SHARES = 1, 2
 // tune: AHEAD = 0, 1
-// defaults: cpu BM = 32, BN = 32
-// defaults: cuda BM = 32, SG = 4, SHARES = 2, AHEAD = 1
+// tune: BUFFERS = 1, 2
+// defaults: cpu BM = 32, BN = 32, BUFFERS = 2
+// defaults: cuda BM = 32, SG = 4, SHARES = 2, AHEAD = 1, BUFFERS = 2
 // dtypes: float32, float16, bfloat16
 // limits: dims % heads == 0, dims / heads <= 128
 #include "metalbench/attention.h"

@@ -9,8 +9,9 @@
 // tune: BM = 64, 32, 128
 // tune: BN = 64, 32, 128
 // tune: ROW_THREADS = 256, 64, 32, 128
-// defaults: cpu BM = 32, BN = 32, ROW_THREADS = 64
-// defaults: cuda BM = 32, BN = 32, ROW_THREADS = 64
+// tune: BUFFERS = 1, 2
+// defaults: cpu BM = 32, BN = 32, ROW_THREADS = 64, BUFFERS = 2
+// defaults: cuda BM = 32, BN = 32, ROW_THREADS = 64, BUFFERS = 2
 // defaults: cuda float32 BM = 64, BN = 128
 // defaults: cuda float16 bfloat16 BM = 128, BN = 128
 // dtypes: float32, float16, bfloat16

@@ -6,8 +6,9 @@
 // tune: BM = 64, 32, 128
 // tune: BN = 64, 32, 128
 // tune: BK = 16, 8, 32
-// defaults: cpu BM = 32, BN = 32
-// defaults: cuda BM = 32, BN = 32
+// tune: BUFFERS = 1, 2
+// defaults: cpu BM = 32, BN = 32, BUFFERS = 2
+// defaults: cuda BM = 32, BN = 32, BUFFERS = 2
 // defaults: cuda float32 BM = 64, BN = 128
 // defaults: cuda float16 bfloat16 BM = 128, BN = 128, BK = 32
 // dtypes: float32, float16, bfloat16

@@ -8,8 +8,9 @@
 // tune: BM = 64, 32
 // tune: BN = 64, 32
 // tune: ROW_THREADS = 256, 64, 32, 128
-// defaults: cpu BM = 32, BN = 32, ROW_THREADS = 64
-// defaults: cuda ROW_THREADS = 64
+// tune: BUFFERS = 1, 2
+// defaults: cpu BM = 32, BN = 32, ROW_THREADS = 64, BUFFERS = 2
+// defaults: cuda ROW_THREADS = 64, BUFFERS = 2
 // dtypes: float32, float16, bfloat16
 #include "metalbench/activations.h"
 #include "metalbench/epilogues.h"

@@ -7,6 +7,9 @@
 // tune: BM = 64, 32
 // tune: BN = 64, 32
 // tune: BK = 16, 8, 32
+// tune: BUFFERS = 1, 2
+// defaults: cpu BUFFERS = 2
+// defaults: cuda BUFFERS = 2
 // defaults: cuda float16 bfloat16 BK = 32
 // dtypes: float32, float16, bfloat16
 #include "metalbench/epilogues.h"

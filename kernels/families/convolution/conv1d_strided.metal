@@ -5,7 +5,9 @@
 // tune: BM = 64, 32
 // tune: BN = 64, 32, 128
 // tune: BK = 16, 8
-// defaults: cpu BM = 32
+// tune: BUFFERS = 1, 2
+// defaults: cuda BUFFERS = 2
+// defaults: cpu BM = 32, BUFFERS = 2
 // defaults: cuda float32 BN = 128
 // dtypes: float32, float16, bfloat16
 // math: fast

@@ -4,8 +4,9 @@
 // tune: BM = 64, 32
 // tune: BN = 64, 32
 // tune: BK = 16, 32
-// defaults: cpu BM = 32, BN = 32
-// defaults: cuda BK = 32
+// tune: BUFFERS = 1, 2
+// defaults: cpu BM = 32, BN = 32, BUFFERS = 2
+// defaults: cuda BK = 32, BUFFERS = 2
 // dtypes: float32, float16, bfloat16
 // math: fast
 // limits: cols % 32 == 0

@@ -5,8 +5,9 @@
 // tune: BM = 64, 32
 // tune: BN = 64, 32
 // tune: BK = 16, 8
-// defaults: cpu BM = 32
-// defaults: cuda BM = 32
+// tune: BUFFERS = 1, 2
+// defaults: cpu BM = 32, BUFFERS = 2
+// defaults: cuda BM = 32, BUFFERS = 2
 // dtypes: float32, float16, bfloat16
 // math: fast
 // limits: side == 8, height % 8 == 0, width % 8 == 0

@@ -1,9 +1,11 @@
 // A threadgroup's tile of a matrix product C = A B, with simdgroup_matrix.
 // Four SIMD-groups hold a TileM x TileN tile of C, a quarter each, in registers as 8 x 8 matrices
-// of float. Tiles of A and B of depth TileK pass through threadgroup
-// memory twice buffered: while one pair is multiplied the next is on its way in registers, and it
-// goes into the other buffer, which hides the latency of memory and takes one barrier per step.
-// Pairs of which two have no room have one buffer and two barriers.
+// of float. Tiles of A and B of depth TileK pass through threadgroup memory: while one pair is
+// multiplied the next is on its way in registers, which hides the latency of memory. With one buffer
+// a step has two barriers, with two it has one. Two buffers for 64 x 64 x 16 floats are 18.5 KiB, so
+// a core with 32 KiB runs one threadgroup, which waits at barriers; with one buffer it runs three.
+// BUFFERS is the tunable of kernels with large tiles: 1 on Apple's GPUs, 2 where barriers cost more
+// than memory does. Without it there are two where there is room.
 // Padding of 16 bytes per row keeps the eight rows of a matrix load in different banks.
 //
 // What is multiplied is a template parameter, a *source* (tile_sources.h), and so is what becomes
@@ -34,7 +36,11 @@ struct Product {
   static constant constexpr uint kDown = TileM / 16;
   static constant constexpr uint kAcross = TileN / 16;
   static constant constexpr uint kPairBytes = (Left::kTile + Right::kTile) * sizeof(T);
+#ifdef BUFFERS
+  static constant constexpr bool kIsTwice = BUFFERS > 1 && 2 * kPairBytes <= kThreadgroupBytes;
+#else
   static constant constexpr bool kIsTwice = 2 * kPairBytes <= kThreadgroupBytes;
+#endif
   static constant constexpr uint kTilesBytes = (kIsTwice ? 2 : 1) * kPairBytes;
   static constant constexpr uint kStripsBytes = 4 * 8 * (TileN / 2) * sizeof(float);
   // What `multiply` and `store` need of threadgroup memory, in float4.

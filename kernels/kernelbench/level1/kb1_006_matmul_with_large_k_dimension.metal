@@ -8,8 +8,9 @@
 // tune: BM = 64, 32
 // tune: BN = 64, 32
 // tune: BK = 16, 8
-// defaults: cpu BM = 32, BN = 32
-// defaults: cuda BM = 32, BN = 32
+// tune: BUFFERS = 1, 2
+// defaults: cpu BM = 32, BN = 32, BUFFERS = 2
+// defaults: cuda BM = 32, BN = 32, BUFFERS = 2
 // math: fast
 #include "metalbench/epilogues.h"
 #include "metalbench/tiles.h"

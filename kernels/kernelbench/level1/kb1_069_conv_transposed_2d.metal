@@ -4,6 +4,9 @@
 // tune: BM = 64, 32
 // tune: BN = 48, 64, 32
 // tune: BK = 16, 8
+// tune: BUFFERS = 1, 2
+// defaults: cpu BUFFERS = 2
+// defaults: cuda BUFFERS = 2
 // math: fast
 #include "metalbench/window_products.h"
 using namespace metalbench;

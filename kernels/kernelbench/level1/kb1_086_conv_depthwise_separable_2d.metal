@@ -7,6 +7,9 @@
 // tune: TG = 128, 64, 256
 // tune: BM = 64, 32
 // tune: BN = 64, 32
+// tune: BUFFERS = 1, 2
+// defaults: cpu BUFFERS = 2
+// defaults: cuda BUFFERS = 2
 #include "metalbench/depthwise.h"
 #include "metalbench/epilogues.h"
 #include "metalbench/tiles.h"

@@ -9,8 +9,9 @@
 // tune: BM = 64, 32
 // tune: BN = 64, 32
 // tune: ROW_THREADS = 128, 32, 64
-// defaults: cpu BM = 32, BN = 32, ROW_THREADS = 32
-// defaults: cuda BM = 32, BN = 32, ROW_THREADS = 32
+// tune: BUFFERS = 1, 2
+// defaults: cpu BM = 32, BN = 32, ROW_THREADS = 32, BUFFERS = 2
+// defaults: cuda BM = 32, BN = 32, ROW_THREADS = 32, BUFFERS = 2
 #include "metalbench/epilogues.h"
 #include "metalbench/softmax.h"
 #include "metalbench/tiles.h"

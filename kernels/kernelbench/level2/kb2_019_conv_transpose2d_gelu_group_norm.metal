@@ -13,6 +13,9 @@
 // tune: QUADS = 8, 4, 16
 // tune: DOWN = 16, 8, 32
 // tune: ROWS = 16, 8, 32
+// tune: BUFFERS = 1, 2
+// defaults: cpu BUFFERS = 2
+// defaults: cuda BUFFERS = 2
 #include "metalbench/activations.h"
 #include "metalbench/window_norms.h"
 using namespace metalbench;

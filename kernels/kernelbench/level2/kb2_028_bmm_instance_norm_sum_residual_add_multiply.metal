@@ -6,8 +6,9 @@
 // tune: BN = 64, 32
 // tune: BK = 16, 8
 // tune: TG = 256, 64, 32, 128
-// defaults: cpu BM = 32, BN = 32, TG = 64
-// defaults: cuda BM = 32, BN = 32, TG = 64
+// tune: BUFFERS = 1, 2
+// defaults: cpu BM = 32, BN = 32, TG = 64, BUFFERS = 2
+// defaults: cuda BM = 32, BN = 32, TG = 64, BUFFERS = 2
 #include "metalbench/linear.h"
 #include "metalbench/norm.h"
 using namespace metalbench;

@@ -6,8 +6,9 @@
 // tune: BN = 64, 32
 // tune: BK = 16, 8
 // tune: LANES = 8, 4, 16, 32
-// defaults: cpu BM = 32, BN = 32
-// defaults: cuda BM = 32, BN = 32
+// tune: BUFFERS = 1, 2
+// defaults: cpu BM = 32, BN = 32, BUFFERS = 2
+// defaults: cuda BM = 32, BN = 32, BUFFERS = 2
 #include "metalbench/activations.h"
 #include "metalbench/group_rows.h"
 #include "metalbench/linear.h"

@@ -9,6 +9,9 @@
 // tune: QUADS = 8, 4, 16
 // tune: DOWN = 8, 4, 16
 // tune: KEEP = 8, 4
+// tune: BUFFERS = 1, 2
+// defaults: cpu BUFFERS = 2
+// defaults: cuda BUFFERS = 2
 #include "metalbench/activations.h"
 #include "metalbench/column_norm.h"
 #include "metalbench/window_products.h"

@@ -7,6 +7,9 @@
 // tune: BM = 64, 32
 // tune: BN = 64, 32
 // tune: BK = 16, 8
+// tune: BUFFERS = 1, 2
+// defaults: cpu BUFFERS = 2
+// defaults: cuda BUFFERS = 2
 #include "metalbench/activations.h"
 #include "metalbench/row_shares.h"
 #include "metalbench/window_products.h"

@@ -8,6 +8,9 @@
 // tune: BN = 64, 32
 // tune: BK = 16, 8
 // tune: TG = 64, 32, 128, 256
+// tune: BUFFERS = 1, 2
+// defaults: cpu BUFFERS = 2
+// defaults: cuda BUFFERS = 2
 #include "metalbench/activations.h"
 #include "metalbench/pooled_windows.h"
 #include "metalbench/rows.h"

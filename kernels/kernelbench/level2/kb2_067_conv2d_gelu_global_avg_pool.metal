@@ -8,6 +8,9 @@
 // tune: BK = 16, 8
 // tune: QUADS = 4, 8, 16
 // tune: DOWN = 16, 8, 32
+// tune: BUFFERS = 1, 2
+// defaults: cpu BUFFERS = 2
+// defaults: cuda BUFFERS = 2
 #include "metalbench/activations.h"
 #include "metalbench/columns.h"
 #include "metalbench/pooled_windows.h"

@@ -3,8 +3,9 @@
 // tune: BM = 64, 32
 // tune: BN = 64, 32
 // tune: BK = 16, 8
-// defaults: cpu BM = 32, BN = 32
-// defaults: cuda BM = 32, BN = 32
+// tune: BUFFERS = 1, 2
+// defaults: cpu BM = 32, BN = 32, BUFFERS = 2
+// defaults: cuda BM = 32, BN = 32, BUFFERS = 2
 #include "metalbench/activations.h"
 #include "metalbench/linear.h"
 using namespace metalbench;

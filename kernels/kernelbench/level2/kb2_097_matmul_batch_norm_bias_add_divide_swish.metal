@@ -8,8 +8,9 @@
 // tune: QUADS = 8, 4
 // tune: DOWN = 16, 32, 64
 // tune: KEEP = 4, 16
-// defaults: cpu BM = 32, BN = 32
-// defaults: cuda BM = 32, BN = 32
+// tune: BUFFERS = 1, 2
+// defaults: cpu BM = 32, BN = 32, BUFFERS = 2
+// defaults: cuda BM = 32, BN = 32, BUFFERS = 2
 #include "metalbench/activations.h"
 #include "metalbench/column_norm.h"
 #include "metalbench/linear.h"
