@@ -148,8 +148,8 @@ _LINTS = (
     ),
     _lint(
         "wide-address",
-        "64-bit arithmetic of indices in a loop",
-        "compute indices in `uint`: registers and integer units have 32 bits",
+        "a product of 64-bit indices in a loop",
+        "compute indices and pitches in `uint`: one instruction then multiplies them to 64 bits",
     ),
     _lint(
         "threadgroup-memory",

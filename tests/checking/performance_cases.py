@@ -324,12 +324,14 @@ def _precise_functions() -> list[PlantedCase]:
 
 def _wide_addresses() -> list[PlantedCase]:
     rule = "wide-address"
+    pitch = "const ulong pitch = ulong(n) * k;\n"
     return [
         _case(
             rule,
-            "product of size_t",
-            _loop("s += x[size_t(j) * n + t];  //!"),
-            _loop("s += x[j * n + t];"),
+            "product of a pitch of 64 bits",
+            pitch + _loop("s += x[j * pitch + t];  //!"),
+            # One instruction multiplies values of 32 bits to one of 64.
+            _loop("s += x[ulong(j) * n + t];"),
         ),
         _case(
             rule,
@@ -340,20 +342,21 @@ def _wide_addresses() -> list[PlantedCase]:
         _case(
             rule,
             "long",
-            _loop("s += x[long(j) * long(k) - long(t) + 64];  //!"),
-            _loop("s += x[int(j) * int(k) - int(t) + 64];"),
+            f"const long pitch = long(k) * n;\n{_loop('s += x[long(j) * pitch - t + 64];  //!')}",
+            _loop("s += x[long(j) * long(k) - long(t) + 64];"),
         ),
         _case(
             rule,
             "pointer of a row",
-            _loop("device const float* row = x + ulong(j) * n;  //!\ns += row[t] + row[t + 1];"),
-            _loop("device const float* row = x + j * n;\ns += row[t] + row[t + 1];"),
+            pitch
+            + _loop("device const float* row = x + pitch * j;  //!\ns += row[t] + row[t + 1];"),
+            _loop("device const float* row = x + ulong(j) * n;\ns += row[t] + row[t + 1];"),
         ),
         _case(
             rule,
             "write",
-            _loop("y[size_t(n) * j + t] = s;  //!\ns += x[i + j];"),
-            _loop("y[n * j + t] = s;\ns += x[i + j];"),
+            pitch + _loop("y[j * pitch + t] = s;  //!\ns += x[i + j];"),
+            _loop("y[size_t(n) * j + t] = s;\ns += x[i + j];"),
         ),
     ]
 

@@ -662,16 +662,23 @@ def _find_slow_operations(
                     code,
                     "wide-address",
                     each,
-                    f"{_WORDS.get(each.opcode, 'arithmetic')} of 64-bit indices in each "
+                    f"{_WORDS.get(each.opcode, 'division')} of 64-bit indices in each "
                     "iteration of the loop",
                 )
 
 
-_WORDS = {"add": "sum", "sub": "difference", "mul": "product", "shl": "multiple"}
+_WORDS = {"mul": "product", "shl": "multiple"}
+# Values of 64 bits that LLVM makes of a loop's 32-bit counter. Apple's GPUs have no 64-bit integers
+# in their data layout, so that this does not happen there.
+_WIDENED_COUNTER = "%indvars.iv"
 
 
 def _find_indices(code: _AnalysedCode) -> set[str]:
-    """Return the 64-bit results of arithmetic that indices of addresses are computed from."""
+    """Return the 64-bit results of slow arithmetic that indices of addresses are computed from.
+
+    A sum, and a product of two values of 32 bits, is one instruction on Apple's GPUs (Mesa's
+    driver, `src/asahi/compiler/agx_compile.h`: all other 64-bit arithmetic is lowered).
+    """
     found: set[str] = set()
     work = [
         operand
@@ -687,11 +694,24 @@ def _find_indices(code: _AnalysedCode) -> set[str]:
         if made is None or value.text in seen or made.type != Int(64):
             continue
         seen.add(value.text)
-        if made.opcode in _WIDE:
+        is_product = made.opcode in {"mul", "shl"}
+        if made.opcode in _DIVISIONS or (
+            is_product and not all(_fits_32_bits(code, each) for each in made.operands)
+        ):
             found.add(made.result)
         if made.opcode in _WIDE or isinstance(made, Phi):
             work += made.operands
     return found
+
+
+def _fits_32_bits(code: _AnalysedCode, value: Value) -> bool:
+    """Return whether a 64-bit value is a small constant, or was extended from 32 bits or fewer."""
+    made = code.definitions.get(value.text)
+    if made is None:
+        return value.text.isdecimal() and int(value.text) < 1 << 32
+    if made.opcode in {"zext", "sext"}:
+        return True
+    return value.text.startswith(_WIDENED_COUNTER)
 
 
 # instruction-footprint: loops whose code does not fit into the instruction cache.
