@@ -59,7 +59,7 @@ EXPECTED: dict[str, tuple[tuple[str, str, str], ...]] = {
         (
             "products in float32",
             "0.8-0.95",
-            "Tile of MLX's size; two buffers take twice its memory",
+            "MLX's tile, one buffer: 9 KiB, three threadgroups a core",
         ),
         (
             "products in float16, bfloat16",
@@ -91,7 +91,7 @@ EXPECTED: dict[str, tuple[tuple[str, str, str], ...]] = {
         (
             "sort_rows, argsort_rows",
             "0.4-0.7",
-            "Threadgroup memory is for the longest row; MLX merges",
+            "Bitonic, memory follows the row; MLX merges",
         ),
         ("median_rows", "2-5", "Counts by bits; MLX sorts"),
     ),
