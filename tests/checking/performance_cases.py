@@ -358,6 +358,12 @@ def _wide_addresses() -> list[PlantedCase]:
             pitch + _loop("y[j * pitch + t] = s;  //!\ns += x[i + j];"),
             _loop("y[size_t(n) * j + t] = s;\ns += x[i + j];"),
         ),
+        _case(
+            rule,
+            "quotient",
+            _loop("s += x[ulong(j) * n / 3 + t];  //!"),
+            _loop("s += x[j * 5 / 3 + t];"),
+        ),
     ]
 
 

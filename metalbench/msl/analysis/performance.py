@@ -668,9 +668,6 @@ def _find_slow_operations(
 
 
 _WORDS = {"mul": "product", "shl": "multiple"}
-# Values of 64 bits that LLVM makes of a loop's 32-bit counter. Apple's GPUs have no 64-bit integers
-# in their data layout, so that this does not happen there.
-_WIDENED_COUNTER = "%indvars.iv"
 
 
 def _find_indices(code: _AnalysedCode) -> set[str]:
@@ -709,9 +706,7 @@ def _fits_32_bits(code: _AnalysedCode, value: Value) -> bool:
     made = code.definitions.get(value.text)
     if made is None:
         return value.text.isdecimal() and int(value.text) < 1 << 32
-    if made.opcode in {"zext", "sext"}:
-        return True
-    return value.text.startswith(_WIDENED_COUNTER)
+    return made.opcode in {"zext", "sext"}
 
 
 # instruction-footprint: loops whose code does not fit into the instruction cache.
