@@ -38,6 +38,27 @@ def test_mutated_kernels_are_lowered_or_refused(seed):
     assert front_end(text) in OUTCOMES
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "using Value = device float*;",
+        "typedef float Value;",
+        "template <typename T> using Own = T;",
+        "struct S { using Value = float; float own[2]; };",
+        "constant constexpr float one = 1;",
+        "namespace metal { using Value = float; }",
+        "namespace metal { typedef float Value; }",
+        "enum class Kind : uint { first = 1, second };",
+        "inline float f(thread const float& x, int y = 2) { using A = int; return x + A(y); }",
+    ],
+)
+def test_declarations_cut_after_any_token_are_lowered_or_refused(text):
+    tokens = lex(text)
+    for count in range(1, len(tokens)):
+        for rest in ("", "\nkernel void f(device float* a) { a[0] = 1; }"):
+            assert front_end(" ".join(tokens.text[:count]) + rest) in OUTCOMES
+
+
 @given(st.text(max_size=200) | st.lists(st.sampled_from(WORDS), max_size=60).map(" ".join))
 @BRIEF
 def test_any_text_is_lowered_or_refused(text):

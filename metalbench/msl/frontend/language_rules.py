@@ -544,7 +544,7 @@ def _find_declarators(source: Source) -> Iterator[tuple[int, int]]:
             words = tokens.text[declaration.head : declaration.head + 3]
             if words[0] == "typedef":
                 yield declaration.head + 1, declaration.last
-            elif words[0] == "using" and words[2] == "=":
+            elif words[0] == "using" and words[2:] == ["="]:
                 yield declaration.head + 3, declaration.last
         if declaration.kind == "function" and declaration.body:
             yield from _find_local_declarators(tokens, *declaration.body)

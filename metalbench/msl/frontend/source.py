@@ -145,7 +145,8 @@ class Source:
         found: dict[str, str] = {}
         for declaration in self.declarations:
             words = self.tokens.text[declaration.first : declaration.last - 1]
-            if declaration.kind == "alias" and not {"<", "*", "{", "("}.intersection(words):
+            is_plain = len(words) > 2 and not {"<", "*", "{", "("}.intersection(words)
+            if declaration.kind == "alias" and is_plain:
                 if words[0] == "using" and words[2:3] == ["="]:
                     found[words[1]] = found.get(words[-1], " ".join(words[3:]))
                 elif words[0] == "typedef":
