@@ -17,8 +17,8 @@ from metalbench.kernel.prepare import (
     source_options,
 )
 from metalbench.msl import engine
+from metalbench.msl.analysis.analysed_code import SIMD_WIDTH
 from metalbench.msl.analysis.performance import (
-    SIMD_WIDTH,
     PerformanceFinding,
     PerformanceReport,
     analyse_performance,
