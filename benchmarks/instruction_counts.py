@@ -64,6 +64,8 @@ from metalbench.kernel.library import find
 from metalbench.kernel.memory import COUNTS, CountsBuffer, Table
 from metalbench.kernel.prepare import Geometry, compile_kernel
 from metalbench.msl import engine
+from metalbench.msl.ir.model import BasicBlock
+from metalbench.msl.ir.module import Module
 from metalbench.msl.toolchain import compile_kernel as compile_kernel_module
 from metalbench.msl.transforms import counting
 from metalbench.profiling.counts import Counts, DispatchCounts, read_counts, read_dispatch_counts
@@ -499,6 +501,32 @@ def optimise_before_counting(cache: str) -> None:
         return compile_kernel_module.optimise(text, tools, translate, flags)
 
     compile_kernel_module.generate_ir = generate_optimised
+    compile_kernel_module.count = count_optimised
+
+
+def count_optimised(module: Module) -> counting.Counted:
+    """Count a module whose passes have left instructions without a line.
+
+    Passes remove the line where several instructions become one, or where one moves. These are
+    counted at a line of the same block, or else of the same function.
+    """
+    places = counting.SourceLines(module.metadata)
+    for function in module.functions.values():
+        located = [_find_line(places, each) for each in function.blocks.values()]
+        any_line = next(filter(None, located), "")
+        for block, line in zip(function.blocks.values(), located, strict=True):
+            for each in block.instructions:
+                each.place = each.place or line or any_line
+    return counting.count(module)
+
+
+def _find_line(places: counting.SourceLines, block: BasicBlock) -> str:
+    """Return the first location in a block that is one of a kernel's or its headers' code."""
+    for each in block.instructions:
+        place = places.find(each.place) if each.place else None
+        if place is not None and not place.event and not place.is_machinery:
+            return each.place
+    return ""
 
 
 def write_gemm(include: Path, target: Path) -> None:
