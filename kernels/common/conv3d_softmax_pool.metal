@@ -17,5 +17,5 @@ using namespace metalbench;
   threadgroup ExpSum voxels[Convolution::kVoxels];
   const Convolution convolution = {
       x, w, y, {batch, depth, height, width, channels, channels}, filters};
-  convolution.run(window, memory, voxels, PLACE);
+  convolution.compute(window, memory, voxels, PLACE);
 }

@@ -24,5 +24,5 @@ using namespace metalbench;
   using Convolution = WindowProduct<DTYPE, Steps, 3 * 3, BM, BN, BK>;
   threadgroup float4 memory[Convolution::kMemory];
   const Convolution product = {x, w, y, {batch, 1, height, width, channels, channels}, filters, 1};
-  product.run(tile, memory, PLACE);
+  product.compute(tile, memory, PLACE);
 }

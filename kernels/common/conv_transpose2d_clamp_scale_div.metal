@@ -31,5 +31,5 @@ struct BiasedThenClipped {
   threadgroup float4 memory[Convolution::kMemory];
   const Convolution product = {
       x, w, y, {batch, 1, height, width, channels, channels}, filters, 1, {{bias, filters}}};
-  product.run(tile, memory, PLACE);
+  product.compute(tile, memory, PLACE);
 }

@@ -25,5 +25,5 @@ struct TanhOfShifted {
   using Convolution = WindowProduct<DTYPE, Steps, 3 * 3, BM, BN, BK, TanhOfShifted>;
   threadgroup float4 memory[Convolution::kMemory];
   const Convolution product = {x, w, y, {batch, 1, height, width, channels, channels}, filters, 1};
-  product.run(tile, memory, PLACE);
+  product.compute(tile, memory, PLACE);
 }

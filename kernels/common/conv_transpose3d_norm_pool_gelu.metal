@@ -39,10 +39,10 @@ static void observe(threadgroup Spread* voxels, threadgroup const float* sums,
     squares = simd_sum(squares);
     Spread joined = {mean, squares};
     if (first > 0) {
-      const float share = float(count) / float(first + count);
+      const float weight = float(count) / float(first + count);
       const float apart = mean - voxels[r].mean;
-      joined.mean = voxels[r].mean + apart * share;
-      joined.squares = voxels[r].squares + squares + apart * apart * share * float(first);
+      joined.mean = voxels[r].mean + apart * weight;
+      joined.squares = voxels[r].squares + squares + apart * apart * weight * float(first);
     }
     simdgroup_barrier(mem_flags::mem_threadgroup);
     if (place.lane == 0) {

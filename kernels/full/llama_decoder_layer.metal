@@ -6,7 +6,7 @@
 // columns that alternate. Attention is one causal pass with grouped queries
 // (metalbench/attention.h). In between are float numbers, so that half precision rounds once.
 // dispatch: project_qkv  threadgroups=(ceil_div(dims + 2 * kv_heads * (dims / heads), 32), ceil_div(tokens, 32))  threads=(128)
-// dispatch: attend  threadgroups=(ceil_div(tokens, 8 * SG), heads)  threads=(32 * SG * SHARES)
+// dispatch: attend  threadgroups=(ceil_div(tokens, 8 * SG), heads)  threads=(32 * SG * SPLITS)
 // dispatch: project_out  threadgroups=(ceil_div(dims, 32), ceil_div(tokens, 32))  threads=(128)
 // dispatch: project_up  threadgroups=(ceil_div(8 * ceil_div(hidden, 4), 32), ceil_div(tokens, 32))  threads=(128)
 // dispatch: project_down  threadgroups=(ceil_div(dims, 32), ceil_div(tokens, 32))  threads=(128)
@@ -16,9 +16,9 @@
 // scratch: lifted float32 (tokens, hidden)
 // tune: BK = 16, 8
 // tune: SG = 2, 1, 4
-// tune: SHARES = 1, 2
+// tune: SPLITS = 1, 2
 // tune: AHEAD = 0, 1
-// defaults: cuda SG = 4, SHARES = 2, AHEAD = 1
+// defaults: cuda SG = 4, SPLITS = 2, AHEAD = 1
 // dtypes: float32, float16, bfloat16
 // limits: dims % (2 * heads) == 0, dims / heads <= 128, heads % kv_heads == 0
 #include "metalbench/activations.h"
@@ -49,19 +49,19 @@ using PlainTile = Product<MatrixRows<float>, MatrixColumns<DTYPE, float>, TILE, 
       Store<float, RowScaled<Roped>>{qkv, tokens, columns, {scales, tile.y * TILE, roped}});
 }
 
-[[kernel, max_total_threads_per_threadgroup(32 * SG * SHARES)]] void attend(
+[[kernel, max_total_threads_per_threadgroup(32 * SG * SPLITS)]] void attend(
     device const float* qkv, device float* attended, constant uint& tokens, constant uint& dims,
     constant uint& heads, constant uint& kv_heads, uint2 group [[threadgroup_position_in_grid]],
     PLACE_ARGUMENTS) {
-  using Flash = SightedAttention<float, SG, 128, Seen<true>, 128, SHARES, AHEAD>;
+  using Flash = SightedAttention<float, SG, 128, Seen<true>, 128, SPLITS, AHEAD>;
   threadgroup Flash::Memory memory;
   const uint width = dims / heads;
   const uint columns = dims + 2 * kv_heads * width;
   device const float* keys = qkv + dims + group.y / (heads / kv_heads) * width;
   const Flash attention(memory, width, group.x, PLACE);
-  attention.run({qkv + group.y * width, tokens, columns}, {keys, tokens, columns},
-                       {keys + kv_heads * width, tokens, columns},
-                       {attended + group.y * width, tokens, dims});
+  attention.attend({qkv + group.y * width, tokens, columns}, {keys, tokens, columns},
+                   {keys + kv_heads * width, tokens, columns},
+                   {attended + group.y * width, tokens, dims});
 }
 
 [[kernel, max_total_threads_per_threadgroup(kTileThreads)]] void project_out(

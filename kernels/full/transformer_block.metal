@@ -6,7 +6,7 @@
 // a head being a slice of columns. In between are float numbers, so that half precision rounds
 // once.
 // dispatch: project_qkv  threadgroups=(ceil_div(3 * dims, 32), ceil_div(tokens, 32))  threads=(128)
-// dispatch: attend  threadgroups=(ceil_div(tokens, 8 * SG), heads)  threads=(32 * SG * SHARES)
+// dispatch: attend  threadgroups=(ceil_div(tokens, 8 * SG), heads)  threads=(32 * SG * SPLITS)
 // dispatch: project_out  threadgroups=(ceil_div(dims, 32), ceil_div(tokens, 32))  threads=(128)
 // dispatch: project_up  threadgroups=(ceil_div(hidden, 32), ceil_div(tokens, 32))  threads=(128)
 // dispatch: project_down  threadgroups=(ceil_div(dims, 32), ceil_div(tokens, 32))  threads=(128)
@@ -16,9 +16,9 @@
 // scratch: lifted float32 (tokens, hidden)
 // tune: BK = 16, 8
 // tune: SG = 2, 1, 4
-// tune: SHARES = 1, 2
+// tune: SPLITS = 1, 2
 // tune: AHEAD = 0, 1
-// defaults: cuda SG = 4, SHARES = 2, AHEAD = 1
+// defaults: cuda SG = 4, SPLITS = 2, AHEAD = 1
 // dtypes: float32, float16, bfloat16
 // limits: dims % heads == 0, dims / heads <= 128
 #include "metalbench/activations.h"
@@ -47,17 +47,16 @@ using PlainTile = Product<MatrixRows<float>, MatrixColumns<DTYPE, float>, TILE, 
   product.store(Store<float>{qkv, tokens, 3 * dims});
 }
 
-[[kernel, max_total_threads_per_threadgroup(32 * SG * SHARES)]] void attend(
+[[kernel, max_total_threads_per_threadgroup(32 * SG * SPLITS)]] void attend(
     device const float* qkv, device float* attended, constant uint& tokens, constant uint& dims,
     constant uint& heads, uint2 group [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
-  using Flash = SightedAttention<float, SG, 128, Seen<false>, 128, SHARES, AHEAD>;
+  using Flash = SightedAttention<float, SG, 128, Seen<false>, 128, SPLITS, AHEAD>;
   threadgroup Flash::Memory memory;
   const uint width = dims / heads;
   device const float* q = qkv + group.y * width;
   const Flash attention(memory, width, group.x, PLACE);
-  attention.run({q, tokens, 3 * dims}, {q + dims, tokens, 3 * dims},
-                       {q + 2 * dims, tokens, 3 * dims},
-                       {attended + group.y * width, tokens, dims});
+  attention.attend({q, tokens, 3 * dims}, {q + dims, tokens, 3 * dims},
+                   {q + 2 * dims, tokens, 3 * dims}, {attended + group.y * width, tokens, dims});
 }
 
 [[kernel, max_total_threads_per_threadgroup(kTileThreads)]] void project_out(

@@ -5,18 +5,18 @@
 // keys and values, a query sees no later one, and blocks of keys that no query of a threadgroup
 // sees are skipped. In between are float numbers, so that half precision rounds once.
 // dispatch: project_qkv  threadgroups=(ceil_div(dims + 2 * kv_heads * (dims / heads), BN), ceil_div(tokens, BM))  threads=(128)
-// dispatch: attend  threadgroups=(ceil_div(tokens, 8 * SG), heads)  threads=(32 * SG * SHARES)
+// dispatch: attend  threadgroups=(ceil_div(tokens, 8 * SG), heads)  threads=(32 * SG * SPLITS)
 // dispatch: project_out  threadgroups=(ceil_div(dims, BN), ceil_div(tokens, BM))  threads=(128)
 // scratch: qkv float32 (tokens, dims + 2 * kv_heads * (dims / heads))
 // scratch: attended float32 (tokens, dims)
 // tune: BM = 64, 32
 // tune: BN = 64, 32
 // tune: SG = 2, 1, 4
-// tune: SHARES = 1, 2
+// tune: SPLITS = 1, 2
 // tune: AHEAD = 0, 1
 // tune: BUFFERS = 1, 2
 // defaults: cpu BM = 32, BN = 32, BUFFERS = 2
-// defaults: cuda BM = 32, BN = 32, SG = 4, SHARES = 2, AHEAD = 1, BUFFERS = 2
+// defaults: cuda BM = 32, BN = 32, SG = 4, SPLITS = 2, AHEAD = 1, BUFFERS = 2
 // dtypes: float32, float16, bfloat16
 // limits: dims % (2 * heads) == 0, dims / heads <= 128, heads % kv_heads == 0
 #include "metalbench/attention.h"
@@ -38,19 +38,19 @@ using namespace metalbench;
   product.store(Store<float, Roped>{qkv, tokens, columns, {dims + kv_heads * width, width, base}});
 }
 
-[[kernel, max_total_threads_per_threadgroup(32 * SG * SHARES)]] void attend(
+[[kernel, max_total_threads_per_threadgroup(32 * SG * SPLITS)]] void attend(
     device const float* qkv, device float* attended, constant uint& tokens, constant uint& dims,
     constant uint& heads, constant uint& kv_heads, uint2 group [[threadgroup_position_in_grid]],
     PLACE_ARGUMENTS) {
-  using Flash = SightedAttention<float, SG, 128, Seen<true>, 128, SHARES, AHEAD>;
+  using Flash = SightedAttention<float, SG, 128, Seen<true>, 128, SPLITS, AHEAD>;
   threadgroup Flash::Memory memory;
   const uint width = dims / heads;
   const uint columns = dims + 2 * kv_heads * width;
   device const float* keys = qkv + dims + group.y / (heads / kv_heads) * width;
   const Flash attention(memory, width, group.x, PLACE);
-  attention.run({qkv + group.y * width, tokens, columns}, {keys, tokens, columns},
-                       {keys + kv_heads * width, tokens, columns},
-                       {attended + group.y * width, tokens, dims});
+  attention.attend({qkv + group.y * width, tokens, columns}, {keys, tokens, columns},
+                   {keys + kv_heads * width, tokens, columns},
+                   {attended + group.y * width, tokens, dims});
 }
 
 [[kernel, max_total_threads_per_threadgroup(kTileThreads)]] void project_out(

@@ -19,6 +19,6 @@ struct NaturalLevels {
     PLACE_ARGUMENTS) {
   const ulong first = ulong(query) * spans;
   threadgroup Merge<TG / 32>::Memory memory;
-  Merge<TG / 32>::run(out + first * dims, NaturalLevels{peak + first, whole + first},
-                      y + ulong(query) * dims, spans, dims, memory, PLACE);
+  Merge<TG / 32>::join(out + first * dims, NaturalLevels{peak + first, whole + first},
+                       y + ulong(query) * dims, spans, dims, memory, PLACE);
 }

@@ -43,6 +43,6 @@ using namespace metalbench;
   const uint spans = (min(keys, window) + SPAN - 1) / SPAN;
   const ulong first = ulong(query) * spans;
   threadgroup Merge<8>::Memory memory;
-  Merge<8>::run(partial + first * dims, StoredLevels{(device const float2*)level + first},
-                y + ulong(query) * dims, spans, dims, memory, PLACE, kLog2E * float(sinks[query]));
+  Merge<8>::join(partial + first * dims, StoredLevels{(device const float2*)level + first},
+                 y + ulong(query) * dims, spans, dims, memory, PLACE, kLog2E * float(sinks[query]));
 }

@@ -1,6 +1,6 @@
 // Attention of one query a head over an 8-bit cache, of which a mask says which keys count: spans
 // of the keys first, each for all heads that share them (metalbench/split_decode.h). A span none of
-// whose keys counts leaves a sum of nothing at -inf, which has no share when spans are joined.
+// whose keys counts leaves a sum of nothing at -inf, which adds nothing when spans are joined.
 // dispatch: attend  threadgroups=(ceil_div(heads / kv_heads, SHARED), kv_heads, ceil_div(keys, SPAN))  threads=(TG)
 // dispatch: merge  threadgroups=(heads)  threads=(256)
 // scratch: partial float32 (heads, ceil_div(keys, SPAN), dims)
@@ -41,6 +41,6 @@ using namespace metalbench;
   const uint spans = (keys + SPAN - 1) / SPAN;
   const ulong first = ulong(query) * spans;
   threadgroup Merge<8>::Memory memory;
-  Merge<8>::run(partial + first * dims, StoredLevels{(device const float2*)level + first},
-                y + ulong(query) * dims, spans, dims, memory, PLACE);
+  Merge<8>::join(partial + first * dims, StoredLevels{(device const float2*)level + first},
+                 y + ulong(query) * dims, spans, dims, memory, PLACE);
 }

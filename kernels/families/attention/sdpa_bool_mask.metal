@@ -1,9 +1,9 @@
 // Attention by a mask of bools, heads sharing keys and the mask: one pass of metalbench/attention.h
 // a head. Four bytes of the mask are read at a time, where their scores are. A block of keys that a
 // query sees nothing of may come first: its maximum stays -inf until there is a score.
-// dispatch: sdpa_bool_mask  threadgroups=(ceil_div(tokens, 8 * SG), heads)  threads=(32 * SG * SHARES)
+// dispatch: sdpa_bool_mask  threadgroups=(ceil_div(tokens, 8 * SG), heads)  threads=(32 * SG * SPLITS)
 // tune: SG = 4, 1, 2
-// tune: SHARES = 1, 2
+// tune: SPLITS = 1, 2
 // tune: AHEAD = 0, 1
 // defaults: cuda float32 AHEAD = 1
 // dtypes: float32, float16, bfloat16
@@ -12,15 +12,15 @@
 #include "metalbench/sights.h"
 using namespace metalbench;
 
-[[kernel, max_total_threads_per_threadgroup(32 * SG * SHARES)]] void sdpa_bool_mask(
+[[kernel, max_total_threads_per_threadgroup(32 * SG * SPLITS)]] void sdpa_bool_mask(
     device const DTYPE* q, device const DTYPE* k, device const DTYPE* v, device const bool* mask,
     device DTYPE* y, constant uint& heads, constant uint& kv_heads, constant uint& tokens,
     constant uint& dims, uint2 group [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
-  using Flash = SightedAttention<DTYPE, SG, 128, MaskSight, 128, SHARES, AHEAD>;
+  using Flash = SightedAttention<DTYPE, SG, 128, MaskSight, 128, SPLITS, AHEAD>;
   threadgroup Flash::Memory memory;
   const Flash attention(memory, dims, group.x, PLACE, MaskSight{mask, tokens, tokens});
   const ulong own = ulong(group.y) * tokens * dims;
   const ulong shared = ulong(group.y / (heads / kv_heads)) * tokens * dims;
-  attention.run({q + own, tokens, dims}, {k + shared, tokens, dims},
-                       {v + shared, tokens, dims}, {y + own, tokens, dims});
+  attention.attend({q + own, tokens, dims}, {k + shared, tokens, dims}, {v + shared, tokens, dims},
+                   {y + own, tokens, dims});
 }

@@ -1,25 +1,25 @@
 // Causal attention, heads sharing keys: one pass of metalbench/attention.h a head, which leaves out
 // the blocks of keys that none of a threadgroup's queries sees. Threadgroups of one head follow each
 // other, so that its keys and values stay in the cache.
-// dispatch: sdpa_causal  threadgroups=(ceil_div(tokens, 8 * SG), heads)  threads=(32 * SG * SHARES)
+// dispatch: sdpa_causal  threadgroups=(ceil_div(tokens, 8 * SG), heads)  threads=(32 * SG * SPLITS)
 // tune: SG = 4, 1, 2
-// tune: SHARES = 1, 2
+// tune: SPLITS = 1, 2
 // tune: AHEAD = 0, 1
-// defaults: cuda float32 SHARES = 2, AHEAD = 1
+// defaults: cuda float32 SPLITS = 2, AHEAD = 1
 // dtypes: float32, float16, bfloat16
 // limits: dims <= 128, heads % kv_heads == 0
 #include "metalbench/attention.h"
 using namespace metalbench;
 
-[[kernel, max_total_threads_per_threadgroup(32 * SG * SHARES)]] void sdpa_causal(
+[[kernel, max_total_threads_per_threadgroup(32 * SG * SPLITS)]] void sdpa_causal(
     device const DTYPE* q, device const DTYPE* k, device const DTYPE* v, device DTYPE* y,
     constant uint& heads, constant uint& kv_heads, constant uint& tokens, constant uint& dims,
     uint2 group [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
-  using Flash = SightedAttention<DTYPE, SG, 128, Seen<true>, 128, SHARES, AHEAD>;
+  using Flash = SightedAttention<DTYPE, SG, 128, Seen<true>, 128, SPLITS, AHEAD>;
   threadgroup Flash::Memory memory;
   const Flash attention(memory, dims, group.x, PLACE);
   const ulong own = ulong(group.y) * tokens * dims;
   const ulong shared = ulong(group.y / (heads / kv_heads)) * tokens * dims;
-  attention.run({q + own, tokens, dims}, {k + shared, tokens, dims},
-                       {v + shared, tokens, dims}, {y + own, tokens, dims});
+  attention.attend({q + own, tokens, dims}, {k + shared, tokens, dims}, {v + shared, tokens, dims},
+                   {y + own, tokens, dims});
 }

@@ -66,6 +66,6 @@ struct Span {
   const uint spans = (keys + SPAN - 1) / SPAN;
   const ulong first = ulong(query) * spans;
   threadgroup Merge<8>::Memory memory;
-  Merge<8>::run(partial + first * dims, StoredLevels{(device const float2*)level + first},
-                y + ulong(query) * dims, spans, dims, memory, PLACE);
+  Merge<8>::join(partial + first * dims, StoredLevels{(device const float2*)level + first},
+                 y + ulong(query) * dims, spans, dims, memory, PLACE);
 }

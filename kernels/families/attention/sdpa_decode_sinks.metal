@@ -19,6 +19,6 @@ using namespace metalbench;
   using Attention = Decode<TG / 32>;
   threadgroup Attention::Memory memory;
   const ulong first = ulong(head / (heads / kv_heads)) * keys * dims;
-  Attention::run(q + head * dims, k + first, v + first, y + head * dims, AllKeys{keys}, dims,
-                 float(sinks[head]), memory, {thread_index, lane, simdgroup});
+  Attention::attend(q + head * dims, k + first, v + first, y + head * dims, AllKeys{keys}, dims,
+                    float(sinks[head]), memory, {thread_index, lane, simdgroup});
 }

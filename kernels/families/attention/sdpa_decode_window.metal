@@ -17,7 +17,7 @@ using namespace metalbench;
   using Attention = Decode<TG / 32>;
   threadgroup Attention::Memory memory;
   const ulong first = ulong(head / (heads / kv_heads)) * keys * dims;
-  Attention::run(q + head * dims, k + first, v + first, y + head * dims,
-                 WindowKeys{keys, 4, keys > 128 ? keys - 128 : 0}, dims, -INFINITY, memory,
-                 {thread_index, lane, simdgroup});
+  Attention::attend(q + head * dims, k + first, v + first, y + head * dims,
+                    WindowKeys{keys, 4, keys > 128 ? keys - 128 : 0}, dims, -INFINITY, memory,
+                    {thread_index, lane, simdgroup});
 }

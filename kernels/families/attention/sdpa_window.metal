@@ -2,9 +2,9 @@
 // at the first block of keys that any of a threadgroup's queries sees and ends at the last, so that
 // work grows with the window and not with the text. In a block that only later queries see, a row
 // has no score yet: its maximum stays -inf.
-// dispatch: sdpa_window  threadgroups=(ceil_div(tokens, 8 * SG), heads)  threads=(32 * SG * SHARES)
+// dispatch: sdpa_window  threadgroups=(ceil_div(tokens, 8 * SG), heads)  threads=(32 * SG * SPLITS)
 // tune: SG = 4, 1, 2
-// tune: SHARES = 1, 2
+// tune: SPLITS = 1, 2
 // tune: AHEAD = 0, 1
 // defaults: cuda float32 AHEAD = 1
 // dtypes: float32, float16, bfloat16
@@ -13,15 +13,15 @@
 #include "metalbench/sights.h"
 using namespace metalbench;
 
-[[kernel, max_total_threads_per_threadgroup(32 * SG * SHARES)]] void sdpa_window(
+[[kernel, max_total_threads_per_threadgroup(32 * SG * SPLITS)]] void sdpa_window(
     device const DTYPE* q, device const DTYPE* k, device const DTYPE* v, device DTYPE* y,
     constant uint& heads, constant uint& kv_heads, constant uint& tokens, constant uint& dims,
     constant uint& width, uint2 group [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
-  using Flash = SightedAttention<DTYPE, SG, 128, WindowSight, 128, SHARES, AHEAD>;
+  using Flash = SightedAttention<DTYPE, SG, 128, WindowSight, 128, SPLITS, AHEAD>;
   threadgroup Flash::Memory memory;
   const Flash attention(memory, dims, group.x, PLACE, WindowSight{width});
   const ulong own = ulong(group.y) * tokens * dims;
   const ulong shared = ulong(group.y / (heads / kv_heads)) * tokens * dims;
-  attention.run({q + own, tokens, dims}, {k + shared, tokens, dims},
-                       {v + shared, tokens, dims}, {y + own, tokens, dims});
+  attention.attend({q + own, tokens, dims}, {k + shared, tokens, dims}, {v + shared, tokens, dims},
+                   {y + own, tokens, dims});
 }

@@ -19,5 +19,5 @@ using namespace metalbench;
   threadgroup float4 memory[Convolution::kMemory];
   const Volume volume = {batch, 1, height, width, 4 * channels, 4 * channels};
   const Convolution product = {x, w, y, volume, 4 * filters, 4};
-  product.run(tile, memory, PLACE);
+  product.compute(tile, memory, PLACE);
 }

@@ -23,5 +23,5 @@ using namespace metalbench;
   threadgroup float4 memory[Convolution::kMemory];
   const Volume volume = {batch, 1, height, width, channels, channels};
   const Convolution product = {x, w, y, volume, filters, 1};
-  product.run(tile, memory, PLACE);
+  product.compute(tile, memory, PLACE);
 }

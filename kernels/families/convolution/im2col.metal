@@ -12,10 +12,10 @@ using namespace metalbench;
 [[kernel]] void im2col(device const DTYPE* x, device DTYPE* y, constant uint& height,
                        constant uint& width, constant uint& channels,
                        uint3 at [[thread_position_in_grid]]) {
-  const uint run = 3 * channels, quads = (run + 3) / 4;
+  const uint count = 3 * channels, quads = (count + 3) / 4;
   const uint tap = at.x / quads, column = 4 * (at.x % quads);
   const uint row = at.z % (height - 2), image = at.z / (height - 2);
   const ulong from = ((ulong(image) * height + row + tap) * width + at.y) * channels;
-  const ulong to = ((ulong(at.z) * (width - 2) + at.y) * 3 + tap) * run;
-  store_quad(y + to, column, run, load_quad(x + from, column, run));
+  const ulong to = ((ulong(at.z) * (width - 2) + at.y) * 3 + tap) * count;
+  store_quad(y + to, column, count, load_quad(x + from, column, count));
 }

@@ -1,6 +1,6 @@
-// The 8 experts of every token with their shares in a softmax over all experts. One SIMD-group a
+// The 8 experts of every token with their weights in a softmax over all experts. One SIMD-group a
 // token, whose logits stay in registers: one sum of exponentials over all of them, then the largest
-// eight times over (metalbench/lane_top.h), and a share is one exponential and one division.
+// eight times over (metalbench/lane_top.h), and a weight is one exponential and one division.
 // dispatch: moe_router_all  threadgroups=(ceil_div(tokens, TG / 32))  threads=(TG)
 // tune: TG = 128, 32, 64, 256
 // dtypes: float32, float16, bfloat16
@@ -32,16 +32,16 @@ struct Logit {
     sum += precise::exp(top.number(i) - peak);
   }
   sum = simd_sum(sum);
-  float share = 0.0f;
+  float weight = 0.0f;
   uint mine = 0;
   for (uint rank = 0; rank < k; ++rank) {
     const uint best = top.largest();
     const uint found = top.drop(best);
     mine = lane == rank ? found : mine;
-    share = lane == rank ? precise::exp(LaneTop::number_of(best) - peak) / sum : share;
+    weight = lane == rank ? precise::exp(LaneTop::number_of(best) - peak) / sum : weight;
   }
   if (lane < k) {
-    weights[token * k + lane] = DTYPE(share);
+    weights[token * k + lane] = DTYPE(weight);
     expert[token * k + lane] = mine;
   }
 }

@@ -1,4 +1,4 @@
-// Matrix times vector, weights of 2 to 8 bits with a scale and a bias a group, by runs of 32 codes
+// Matrix times vector, weights of 2 to 8 bits with a scale and a bias a group, by packs of 32 codes
 // (metalbench/quantised_matvec.h). STAGED is whether threadgroups keep the vector in their memory.
 // dispatch: qmv  threadgroups=(ceil_div(rows, ROWS * TG / 32))  threads=(TG)
 // instance: q4_g64 BITS = 4, GROUP = 64

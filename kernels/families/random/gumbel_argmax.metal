@@ -24,8 +24,8 @@ using namespace metalbench;
   for (uint column = thread_index; column < vocabulary; column += threads) {
     const uint at = row * vocabulary + column;
     const uint word = threefry_word(at, rows * vocabulary, key[0], key[1]);
-    const float share = min(float(word) / 4294967295.0f, 0.99999994f);
-    const float value = float(logits[at]) - precise::log(-precise::log(share));
+    const float uniform = min(float(word) / 4294967295.0f, 0.99999994f);
+    const float value = float(logits[at]) - precise::log(-precise::log(uniform));
     best = better(best, value, column);
     if (isnan(value)) {
       first_nan = min(first_nan, column);

@@ -34,10 +34,10 @@ def words(key, count):
 def drawn(logits, key):
     """The largest of logits and Gumbel's numbers, made of the same 32 bits as MLX makes them."""
     bits = words(key, logits.size).reshape(logits.shape)
-    share = bits.astype(np.float32) / np.float32(2**32 - 1)
-    share = np.minimum(share, np.float32(1 - 2.0**-24)).astype(np.float64)
+    uniform = bits.astype(np.float32) / np.float32(2**32 - 1)
+    uniform = np.minimum(uniform, np.float32(1 - 2.0**-24)).astype(np.float64)
     with np.errstate(divide="ignore"):
-        gumbel = -np.log(-np.log(share))
+        gumbel = -np.log(-np.log(uniform))
     return np.argmax(logits + gumbel, axis=-1).astype(np.uint32)
 
 

@@ -1,9 +1,9 @@
 // Causal depthwise convolution of four taps with silu, as before every state space layer. A thread
-// walks down RUN tokens of four channels: their filters and the last three inputs stay in its
+// walks down SPAN tokens of four channels: their filters and the last three inputs stay in its
 // registers, so that every input is read once, but for three at the beginning. What came before the
 // tokens is read from the state, and the last three inputs are the state that is left.
-// dispatch: conv1d_causal_silu  threads_in_grid=(ceil_div(channels, 4), ceil_div(tokens, RUN), batch)  threads=(TG, 1, 1)
-// tune: RUN = 16, 4, 64
+// dispatch: conv1d_causal_silu  threads_in_grid=(ceil_div(channels, 4), ceil_div(tokens, SPAN), batch)  threads=(TG, 1, 1)
+// tune: SPAN = 16, 4, 64
 // tune: TG = 128, 32, 64, 256
 // dtypes: float32, float16, bfloat16
 // limits: taps == 4
@@ -43,7 +43,7 @@ struct Known {
       filters[k][i] = float(w[own * TAPS + k]);
     }
   }
-  const uint first = at.y * RUN, end = min(first + RUN, tokens);
+  const uint first = at.y * SPAN, end = min(first + SPAN, tokens);
   float4 last[TAPS - 1] = {known(first), known(first + 1), known(first + 2)};
   for (uint t = first; t < end; ++t) {
     const float4 now = known(t + TAPS - 1);

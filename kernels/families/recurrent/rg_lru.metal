@@ -1,7 +1,7 @@
 // h = a h + x in every channel. Tokens are cut into PARTS, one for each SIMD-group of a threadgroup
 // that has 32 neighbouring channels: it finds what its part makes of zero, and by how much it makes
 // a state decay; through threadgroup memory each learns the state that its part begins with, and
-// runs through it once more, from the cache. Of one part alone there is no first run.
+// runs through it once more, from the cache. With one part there is no first pass.
 // dispatch: rg_lru  threadgroups=(ceil_div(channels, 32), batch)  threads=(32 * PARTS)
 // tune: PARTS = 8, 1, 4, 16
 // defaults: cpu PARTS = 1

@@ -1,5 +1,5 @@
-// Sums of runs of rows that offsets delimit, of any length, empty ones too: a threadgroup has a
-// strip of columns of one run, its threads every DOWN-th row of four columns. What they find is
+// Sums of segments of rows that offsets delimit, of any length, empty ones too: a threadgroup has a
+// strip of columns of one segment, its threads every DOWN-th row of four columns. What they find is
 // joined through threadgroup memory in the same order always: no atomics, equal bits.
 // dispatch: segment_sum  threadgroups=(ceil_div(ceil_div(cols, 4), QUADS), segments)  threads=(QUADS, DOWN)
 // tune: QUADS = 16, 8, 32

@@ -1,6 +1,6 @@
 // The sum of a whole array in two dispatches without atomics: threadgroups add a share each, in
 // float whatever the elements are, so that halves neither overflow on the way nor stop growing; one
-// threadgroup then adds their sums. The tree's shape is fixed: equal bits from run to run.
+// threadgroup then adds their sums. The tree's shape is fixed: equal bits each time.
 // dispatch: first  threadgroups=(ceil_div(rows * cols, 4 * TG * QUADS))  threads=(TG)
 // dispatch: finish  threadgroups=(1)  threads=(128)
 // scratch: partial float32 (ceil_div(rows * cols, 4 * TG * QUADS))

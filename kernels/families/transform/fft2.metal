@@ -51,7 +51,7 @@ constant constexpr uint SIMDGROUPS = 8;
       memory.rows[0][i] = ((device const float2*)half_way)[at];
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    const uint last = FourierSteps<count, SIDE, WIDE, TG>::run(memory, 0, thread_index);
+    const uint last = FourierSteps<count, SIDE, WIDE, TG>::transform(memory, 0, thread_index);
     for (uint i = thread_index; i < count; i += TG) {
       const ulong at = image + i / WIDE * SIDE + strip * WIDE + i % WIDE;
       y_re[at] = memory.rows[last][i].x;

@@ -17,7 +17,7 @@ constant constexpr uint SIMDGROUPS = COLS / 128;
                          uint thread_index [[thread_index_in_threadgroup]],
                          uint lane [[thread_index_in_simdgroup]],
                          uint simdgroup [[simdgroup_index_in_threadgroup]]) {
-  threadgroup float4 shares[COLS / 4];
+  threadgroup float4 parts[COLS / 4];
   float4 v = quad_at(x + ulong(row) * COLS, thread_index);
   v = float4(v.x + v.y, v.x - v.y, v.z + v.w, v.z - v.w);
   v = float4(v.xy + v.zw, v.xy - v.zw);
@@ -25,12 +25,12 @@ constant constexpr uint SIMDGROUPS = COLS / 128;
     const float4 other = simd_shuffle_xor(v, ushort(step));
     v = lane & step ? other - v : v + other;
   }
-  shares[thread_index] = v;
+  parts[thread_index] = v;
   threadgroup_barrier(mem_flags::mem_threadgroup);
   float4 sum = 0.0f;
   for (uint i = 0; i < SIMDGROUPS; ++i) {
-    const float4 share = shares[i * 32 + lane];
-    sum += popcount(i & simdgroup) % 2 ? -share : share;
+    const float4 part = parts[i * 32 + lane];
+    sum += popcount(i & simdgroup) % 2 ? -part : part;
   }
   put_quad(y + ulong(row) * COLS, thread_index, sum * rsqrt(float(COLS)));
 }

@@ -11,15 +11,15 @@ using namespace metalbench;
 struct Between {
   uint first;
   uint second;
-  float share;
+  float fraction;
 
   // Output `at` of `wanted`, for `count` pixels.
   static Between of(uint at, uint count, uint wanted) {
     const uint centre = (2 * at + 1) * count;
     const uint twice = centre > wanted ? centre - wanted : 0;
     const uint first = min(twice / (2 * wanted), count - 1);
-    const float share = float(twice - first * 2 * wanted) / float(2 * wanted);
-    return {first, min(first + 1, count - 1), share};
+    const float fraction = float(twice - first * 2 * wanted) / float(2 * wanted);
+    return {first, min(first + 1, count - 1), fraction};
   }
 };
 
@@ -36,8 +36,8 @@ struct Between {
     const ulong row = ulong(i ? down.second : down.first) * width;
     const float4 left = load_quad(image + (row + across.first) * channels, 4 * at.x, channels);
     const float4 right = load_quad(image + (row + across.second) * channels, 4 * at.x, channels);
-    found[i] = left * (1.0f - across.share) + right * across.share;
+    found[i] = left * (1.0f - across.fraction) + right * across.fraction;
   }
-  const float4 v = found[0] * (1.0f - down.share) + found[1] * down.share;
+  const float4 v = found[0] * (1.0f - down.fraction) + found[1] * down.fraction;
   store_quad(y + (ulong(at.z) * wide + at.y) * channels, 4 * at.x, channels, v);
 }

@@ -23,5 +23,5 @@ using namespace metalbench;
   threadgroup float4 memory[Patches::kMemory];
   const Volume image = {batch, 1, height, width, channels, channels};
   const Patches product = {x, w, y, image, features, 1, {bias, features}};
-  product.run(uint3(tile, 0), memory, PLACE);
+  product.compute(uint3(tile, 0), memory, PLACE);
 }

@@ -13,9 +13,9 @@ constant constexpr uint SIDE = 8;
 
 [[kernel]] void patchify(device const DTYPE* x, device DTYPE* y, constant uint& width,
                          constant uint& channels, uint3 at [[thread_position_in_grid]]) {
-  const uint run = SIDE * channels, across = width / SIDE;
+  const uint count = SIDE * channels, across = width / SIDE;
   device const DTYPE* from = x + (ulong(at.z) * width + at.y * SIDE) * channels;
   const ulong patch = ulong(at.z / SIDE) * across + at.y;
-  device DTYPE* to = y + (patch * SIDE + at.z % SIDE) * run;
-  store_quad(to, 4 * at.x, run, load_quad(from, 4 * at.x, run));
+  device DTYPE* to = y + (patch * SIDE + at.z % SIDE) * count;
+  store_quad(to, 4 * at.x, count, load_quad(from, 4 * at.x, count));
 }

@@ -1,7 +1,7 @@
 // The sum over whole arrays as a single number, in two dispatches without atomics: threadgroups add
-// a share each, of a fixed number of quads a thread, and one threadgroup then adds their sums. Every sum is a
-// tree of fixed shape, so the result is accurate and the same from run to run. With tunables TG and
-// QUADS as template arguments:
+// a share each, of a fixed number of quads a thread, and one threadgroup then adds their sums. Every
+// sum is a tree of fixed shape, so the result is accurate and has the same bits each time. With
+// tunables TG and QUADS as template arguments:
 //   dispatch: first  threadgroups=(ceil_div(count, 4 * TG * QUADS))  threads=(TG)
 //   dispatch: finish  threadgroups=(1)  threads=(128)
 //   scratch: partial float32 (ceil_div(count, 4 * TG * QUADS))

@@ -21,21 +21,21 @@ using namespace metal;
 
 // MaxDims bounds the dims of a head: four times eight queries with 192 fill threadgroup memory. For
 // GPUs on which a few threadgroups have too little to do beside each other, several SIMD-groups may
-// share eight queries, each with its Shares-th part of the keys and of the values' dims; and Ahead,
+// split eight queries, each with its Splits-th part of the keys and of the values' dims; and Ahead,
 // keys and values are asked for before they are needed (PassingRows).
 template <typename T, uint SimdGroups, uint MaxDims, typename Sight, uint MaxValueDims = MaxDims,
-          uint Shares = 1, bool Ahead = false>
+          uint Splits = 1, bool Ahead = false>
 struct SightedAttention {
-  static constant constexpr uint kThreads = 32 * SimdGroups * Shares;
+  static constant constexpr uint kThreads = 32 * SimdGroups * Splits;
   static constant constexpr uint kQueries = 8 * SimdGroups;
   static constant constexpr uint kKeys = 32;
   // 8 x 8 matrices in a row of Q, K, V and the output.
   static constant constexpr uint kMaxBlocks = MaxDims / 8;
   static constant constexpr uint kMaxValueBlocks = MaxValueDims / 8;
   // Of them, and of the keys', what a SIMD-group has.
-  static constant constexpr uint kOwnValueBlocks = kMaxValueBlocks / Shares;
-  static constant constexpr uint kOwnKeyBlocks = kKeys / 8 / Shares;
-  static_assert(MaxDims % 32 == 0 && MaxValueDims % (32 * Shares) == 0, "steps are 32 dims");
+  static constant constexpr uint kOwnValueBlocks = kMaxValueBlocks / Splits;
+  static constant constexpr uint kOwnKeyBlocks = kKeys / 8 / Splits;
+  static_assert(MaxDims % 32 == 0 && MaxValueDims % (32 * Splits) == 0, "steps are 32 dims");
   static_assert(MaxValueDims <= MaxDims, "values pass through the tile of the keys");
   // Rows in threadgroup memory, padded so that the rows of a matrix load lie in different banks.
   static constant constexpr uint kPitch = MaxDims + 16 / sizeof(T);
@@ -48,7 +48,7 @@ struct SightedAttention {
     float4 scores[SimdGroups][8 * kScorePitch / 4];
     float diagonals[SimdGroups][64];
   };
-  static_assert(sizeof(Memory::tile) + sizeof(Memory::scores) >= 1024 * SimdGroups * Shares,
+  static_assert(sizeof(Memory::tile) + sizeof(Memory::scores) >= 1024 * SimdGroups * Splits,
                 "each SIMD-group stores its output through 1 KiB of the memory before `diagonals`");
 
   threadgroup Memory& memory;
@@ -68,16 +68,16 @@ struct SightedAttention {
         sight(sight) {}
 
   uint blocks() const { return (dims + 7) / 8; }
-  // Of the values', from the own share on.
+  // Of the values', from the own split on.
   uint value_blocks() const {
     const uint all = (value_dims + 7) / 8;
     return max(all, own_value_block()) - own_value_block();
   }
-  // Which eight queries, and which share of what belongs to them.
-  uint own_eight() const { return Shares == 1 ? place.simdgroup : place.simdgroup % SimdGroups; }
-  uint own_share() const { return Shares == 1 ? 0 : place.simdgroup / SimdGroups; }
-  uint own_key() const { return 8 * own_share() * kOwnKeyBlocks; }
-  uint own_value_block() const { return own_share() * kOwnValueBlocks; }
+  // Which eight queries, and which split of what belongs to them.
+  uint own_eight() const { return Splits == 1 ? place.simdgroup : place.simdgroup % SimdGroups; }
+  uint own_split() const { return Splits == 1 ? 0 : place.simdgroup / SimdGroups; }
+  uint own_key() const { return 8 * own_split() * kOwnKeyBlocks; }
+  uint own_value_block() const { return own_split() * kOwnValueBlocks; }
   uint own_query() const { return first_query + 8 * own_eight() + place.lane / 4; }
   threadgroup Quad<T>* tile() const { return (threadgroup Quad<T>*)memory.tile; }
   threadgroup T* tile_rows() const { return (threadgroup T*)memory.tile; }
@@ -103,8 +103,8 @@ struct SightedAttention {
   }
 
   // `logit` is that of something without a value, in the softmax of every query.
-  INLINED void run(Head<const T> q, Head<const T> k, Head<const T> v, Head<T> y,
-                   float logit = -INFINITY) const {
+  INLINED void attend(Head<const T> q, Head<const T> k, Head<const T> v, Head<T> y,
+                      float logit = -INFINITY) const {
     const QuadWalk<kThreads> walk = tile_walk<kThreads>(dims, place.thread_index);
     const QuadWalk<kThreads> value_walk = tile_walk<kThreads>(value_dims, place.thread_index);
     fill_rows<kKeys, kPitch / 4>(tile(), q, first_query, dims, walk);
@@ -142,11 +142,11 @@ struct SightedAttention {
 
       passing.put(tile(), v, first, value_dims, value_walk, place.thread_index);
       float shrink = 1.0f;
-      if (own_share() == 0) {
+      if (own_split() == 0) {
         shrink = update(softmax, scale, first, sight.end(own_query(), k.rows));
       }
       threadgroup_barrier(mem_flags::mem_threadgroup);
-      if (Shares > 1) {
+      if (Splits > 1) {
         shrink = *correction();
       }
       passing.expect(k, first + kKeys, dims, place.thread_index);
@@ -156,10 +156,10 @@ struct SightedAttention {
       gather_values<kPitch, kScorePitch, kKeys>(out, value_blocks(), own_values(), own_scores());
       threadgroup_barrier(mem_flags::mem_threadgroup);
     }
-    if (own_share() == 0 && place.lane % 4 == 0) {
+    if (own_split() == 0 && place.lane % 4 == 0) {
       *correction() = 1.0f / softmax.sum;
     }
-    share_barrier();
+    split_barrier();
     rescale_rows(out, value_blocks(), diagonal());
     store(out, y);
   }
@@ -190,9 +190,9 @@ struct SightedAttention {
     }
   }
 
-  // Of those that share eight queries.
-  static void share_barrier() {
-    if (Shares == 1) {
+  // Of those that split eight queries.
+  static void split_barrier() {
+    if (Splits == 1) {
       simdgroup_barrier(mem_flags::mem_threadgroup);
     } else {
       threadgroup_barrier(mem_flags::mem_threadgroup);

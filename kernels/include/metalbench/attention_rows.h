@@ -82,13 +82,14 @@ inline void fill_rows(threadgroup Quad<T>* tile, Head<const T> from, uint first,
   }
 }
 
-// Blocks of rows that pass through a tile one after the other. Ahead, a thread asks for its share
+// Blocks of rows that pass through a tile one after the other. Ahead, a thread asks for its quads
 // of the next block while this one is worked on, and keeps it in registers: then rows of whole
 // quads must begin where vectors may be loaded.
 template <typename T, uint Rows, uint RowQuads, uint Pitch, uint Threads, bool Ahead>
 struct PassingRows {
-  static constant constexpr uint kShare = Ahead ? (Rows * RowQuads + Threads - 1) / Threads : 1;
-  Quad<T> share[kShare];
+  static constant constexpr uint kThreadQuads =
+      Ahead ? (Rows * RowQuads + Threads - 1) / Threads : 1;
+  Quad<T> fetched[kThreadQuads];
 
   INLINED void expect(Head<const T> from, uint first, uint cols, uint thread_index) {
     if (!Ahead) {
@@ -96,14 +97,14 @@ struct PassingRows {
     }
     const bool whole = cols % 4 == 0 && from.pitch % 4 == 0;
     UNROLLED
-    for (uint i = 0; i < kShare; ++i) {
+    for (uint i = 0; i < kThreadQuads; ++i) {
       const uint index = thread_index + i * Threads;
       const uint row = first + index / RowQuads;
       const uint column = 4 * (index % RowQuads);
-      share[i] = T(0);
+      fetched[i] = T(0);
       if (row < from.rows && column < cols) {
         device const T* data = from.data + ulong(row) * from.pitch;
-        share[i] = Quad<T>(whole ? quad_at(data + column, 0) : load_quad(data, column, cols));
+        fetched[i] = Quad<T>(whole ? quad_at(data + column, 0) : load_quad(data, column, cols));
       }
     }
   }
@@ -115,10 +116,10 @@ struct PassingRows {
       return;
     }
     UNROLLED
-    for (uint i = 0; i < kShare; ++i) {
+    for (uint i = 0; i < kThreadQuads; ++i) {
       const uint index = thread_index + i * Threads;
       if (index < Rows * RowQuads) {
-        tile[index / RowQuads * Pitch + index % RowQuads] = share[i];
+        tile[index / RowQuads * Pitch + index % RowQuads] = fetched[i];
       }
     }
   }

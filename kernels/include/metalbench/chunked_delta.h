@@ -103,7 +103,7 @@ struct ChunkRows {
 };
 
 // Rows of a state in threadgroup memory, of up to 256 columns; a SIMD-group has 8 tokens by 8 rows
-// of what is asked, and its share of the state's tiles.
+// of what is asked, and its part of the state's tiles.
 template <uint Chunk, uint Rows>
 struct ChunkedState {
   static constant constexpr uint kPitch = 260;

@@ -126,15 +126,15 @@ struct Patches {
     return {uint3(tap % Wide, tap / Wide % High, tap / (Wide * High)), k - tap * volume.channels};
   }
 
-  static constant constexpr bool kHasRuns = true;
+  static constant constexpr bool kHasAdjacent = true;
   INLINED bool whole(uint first, uint extent, uint step) const {
     return first + extent <= rows() && (volume.channels | volume.pitch) % 8 == 0 &&
            depth() % step == 0;
   }
   template <uint Count>
-  INLINED void run(thread Quad<As>* to, thread const Line& from, uint k) const {
+  INLINED void adjacent(thread Quad<As>* to, thread const Line& from, uint k) const {
     const TapStep at = step(k);
-    load_run_if<Count>(inside(from.at + int3(at.tap)), to, from.origin + offset(at));
+    load_adjacent_if<Count>(inside(from.at + int3(at.tap)), to, from.origin + offset(at));
   }
 
   INLINED Quad<As> quad(thread const Line& from, uint k) const {

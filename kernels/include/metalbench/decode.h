@@ -54,21 +54,21 @@ struct Decode {
   // Attention of a query over rows of `dims` elements, with a logit of something that has no value,
   // if it is not -inf.
   template <typename Keys, typename T>
-  INLINED static void run(device const T* q, device const T* k, device const T* v, device T* y,
-                          Keys keys, uint dims, float logit, threadgroup Memory& memory,
-                          Place place) {
+  INLINED static void attend(device const T* q, device const T* k, device const T* v, device T* y,
+                             Keys keys, uint dims, float logit, threadgroup Memory& memory,
+                             Place place) {
     if (dims <= 128 && dims % 4 == 0) {
-      attend<128, T>(q, ChosenRows<Keys, WholeRowCache<T>>{keys, {k, v, dims}}, y, dims, logit,
-                     memory, place);
+      attend_rows<128, T>(q, ChosenRows<Keys, WholeRowCache<T>>{keys, {k, v, dims}}, y, dims, logit,
+                          memory, place);
     } else {
-      attend<256, T>(q, ChosenRows<Keys, RowCache<T>>{keys, {k, v, dims}}, y, dims, logit, memory,
-                     place);
+      attend_rows<256, T>(q, ChosenRows<Keys, RowCache<T>>{keys, {k, v, dims}}, y, dims, logit,
+                          memory, place);
     }
   }
 
   template <uint MaxDims, typename T, typename Rows>
-  INLINED static void attend(device const T* q, Rows rows, device T* y, uint dims, float logit,
-                             threadgroup Memory& memory, Place place) {
+  INLINED static void attend_rows(device const T* q, Rows rows, device T* y, uint dims, float logit,
+                                  threadgroup Memory& memory, Place place) {
     using Part = SplitDecode<SimdGroups, 1, MaxDims>;
     const uint count = rows.keys.count();
     Part all(q, 0, 1, dims, place);

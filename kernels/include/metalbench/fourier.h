@@ -29,7 +29,7 @@ template <uint Factor>
 struct Butterfly {
   // Sums over all; roots of the factor's own are among those of the whole row.
   template <uint N>
-  static void run(thread float2 (&v)[Factor], threadgroup const float2 (&roots)[N]) {
+  static void transform(thread float2 (&v)[Factor], threadgroup const float2 (&roots)[N]) {
     float2 sums[Factor];
     UNROLLED
     for (uint k = 0; k < Factor; ++k) {
@@ -49,7 +49,7 @@ struct Butterfly {
 template <>
 struct Butterfly<2> {
   template <uint N>
-  static void run(thread float2 (&v)[2], threadgroup const float2 (&)[N]) {
+  static void transform(thread float2 (&v)[2], threadgroup const float2 (&)[N]) {
     const float2 first = v[0];
     v[0] = first + v[1];
     v[1] = first - v[1];
@@ -59,7 +59,7 @@ struct Butterfly<2> {
 template <>
 struct Butterfly<4> {
   template <uint N>
-  static void run(thread float2 (&v)[4], threadgroup const float2 (&)[N]) {
+  static void transform(thread float2 (&v)[4], threadgroup const float2 (&)[N]) {
     const float2 even = v[0] + v[2], odd = v[0] - v[2];
     const float2 sum = v[1] + v[3], difference = v[1] - v[3];
     const float2 turned = float2(difference.y, -difference.x);
@@ -76,7 +76,7 @@ struct FourierSteps {
   static constant constexpr uint kFactor = factor_of(Left);
   static constant constexpr uint kPart = Left / kFactor;
 
-  static uint run(threadgroup FourierMemory<N>& memory, uint from, uint thread_index) {
+  static uint transform(threadgroup FourierMemory<N>& memory, uint from, uint thread_index) {
     for (uint i = thread_index; i < kPart * Stride; i += Threads) {
       const uint q = i % Stride, p = i / Stride;
       float2 v[kFactor];
@@ -84,7 +84,7 @@ struct FourierSteps {
       for (uint j = 0; j < kFactor; ++j) {
         v[j] = memory.rows[from][i + j * (kPart * Stride)];
       }
-      Butterfly<kFactor>::template run<N>(v, memory.roots);
+      Butterfly<kFactor>::template transform<N>(v, memory.roots);
       UNROLLED
       for (uint j = 0; j < kFactor; ++j) {
         const float2 root = memory.roots[p * j * Stride];
@@ -92,13 +92,14 @@ struct FourierSteps {
       }
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    return FourierSteps<N, kPart, Stride * kFactor, Threads>::run(memory, 1 - from, thread_index);
+    return FourierSteps<N, kPart, Stride * kFactor, Threads>::transform(memory, 1 - from,
+                                                                        thread_index);
   }
 };
 
 template <uint N, uint Stride, uint Threads>
 struct FourierSteps<N, 1, Stride, Threads> {
-  static uint run(threadgroup FourierMemory<N>&, uint from, uint) { return from; }
+  static uint transform(threadgroup FourierMemory<N>&, uint from, uint) { return from; }
 };
 
 // Transforms of N / Every numbers, Every of them beside each other, need no others.
@@ -115,7 +116,7 @@ inline void make_roots(threadgroup FourierMemory<N>& memory, uint thread_index) 
 template <uint N, uint Threads>
 inline uint transform(threadgroup FourierMemory<N>& memory, uint thread_index) {
   threadgroup_barrier(mem_flags::mem_threadgroup);
-  return FourierSteps<N, N, 1, Threads>::run(memory, 0, thread_index);
+  return FourierSteps<N, N, 1, Threads>::transform(memory, 0, thread_index);
 }
 
 }  // namespace metalbench

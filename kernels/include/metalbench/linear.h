@@ -20,7 +20,8 @@ struct Linear {
 
   // Hands the sums of tile `tile` to an epilogue (epilogues.h, row_shares.h).
   template <typename Epilogue>
-  INLINED void run(Epilogue epilogue, uint2 tile, threadgroup float4* memory, Place place) const {
+  INLINED void compute(Epilogue epilogue, uint2 tile, threadgroup float4* memory,
+                       Place place) const {
     Tile product(tile * uint2(TileN, TileM), memory, place);
     product.multiply(Rows{x, batch, inner}, Rows{w, features, inner}, inner);
     product.store(epilogue);
@@ -30,7 +31,7 @@ struct Linear {
   template <typename Map>
   INLINED void store(device float* y, Map map, uint2 tile, threadgroup float4* memory,
                      Place place) const {
-    run(Store<float, Map>{y, batch, features, map}, tile, memory, place);
+    compute(Store<float, Map>{y, batch, features, map}, tile, memory, place);
   }
 };
 

@@ -34,8 +34,8 @@ struct Merge {
   };
 
   template <typename Levels, typename T, typename Out>
-  static void run(device const T* out, Levels levels, device Out* y, uint spans, uint dims,
-                  threadgroup Memory& memory, Place place, float logit = -INFINITY) {
+  static void join(device const T* out, Levels levels, device Out* y, uint spans, uint dims,
+                   threadgroup Memory& memory, Place place, float logit = -INFINITY) {
     float level = logit;
     for (uint i = 0; i < spans; i += 32) {
       level = max(level, levels(min(i + place.lane, spans - 1)).x);

@@ -22,9 +22,9 @@ struct Spread {
   // Those of both together.
   Spread with(Spread more) const {
     const float all = count + more.count;
-    const float share = all > 0.0f ? more.count / all : 0.0f;
+    const float weight = all > 0.0f ? more.count / all : 0.0f;
     const V apart = more.mean - mean;
-    return {all, mean + apart * share, squares + more.squares + apart * apart * (count * share)};
+    return {all, mean + apart * weight, squares + more.squares + apart * apart * (count * weight)};
   }
 };
 

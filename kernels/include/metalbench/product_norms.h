@@ -41,7 +41,7 @@ template <typename Left>
 void inverse_rms(thread const Left& left, threadgroup float* scales, uint depth, float eps,
                  uint thread_index) {
   UNROLLED
-  for (uint i = 0; i < Left::kShare; ++i) {
+  for (uint i = 0; i < Left::kThreadQuads; ++i) {
     const uint index = thread_index + i * kTileThreads;
     float sum = left.lines[i].squares;
     UNROLLED

@@ -6,7 +6,7 @@
 //   Stored stored(g) what belongs to group g of the whole matrix, as it lies there
 //   Scale scale(g)   the same in registers, as scale(stored) makes it
 //   from(g)          is the format of what begins at group g
-//   weight(run, i, scale)  is the weight of the i-th code of a run, and
+//   weight(pack, i, scale)  is the weight of the i-th code of a pack, and
 //   at(scale, v)     that of a code whose value(code) is v
 #pragma once
 #include <metal_stdlib>
@@ -18,17 +18,17 @@ namespace metalbench {
 
 using namespace metal;
 
-constant constexpr uint kRun = 32;  // codes
+constant constexpr uint kPack = 32;  // codes
 
 // 32 codes in registers. Where a code goes from one word into the next is known to the compiler.
 template <uint Bits>
-struct Run {
+struct Pack {
   uint words[Bits];
 
-  Run() = default;
+  Pack() = default;
 
-  // A run begins at a multiple of its own length, so that whole vectors of words are aligned.
-  INLINED explicit Run(device const uint* from) {
+  // A pack begins at a multiple of its own length, so that whole vectors of words are aligned.
+  INLINED explicit Pack(device const uint* from) {
     if (Bits % 4 == 0) {
       UNROLLED
       for (uint i = 0; i < Bits / 4; ++i) {
@@ -92,12 +92,12 @@ struct WholeNumbers {
   INLINED WholeNumbers from(ulong group) const { return {scales + group, biases + group}; }
   INLINED static float at(Scale scale, float v) { return fma(scale.s, v, scale.b); }
 
-  INLINED static float weight(thread const Run<Bits>& run, uint i, Scale scale) {
+  INLINED static float weight(thread const Pack<Bits>& pack, uint i, Scale scale) {
     if (!kInPlace) {
-      return at(scale, value(run.code(i)));
+      return at(scale, value(pack.code(i)));
     }
     const uint first = i * Bits, left = first % 16;
-    const uint code = (run.words[first / 32] >> (first % 32 - left)) & (kMask << left);
+    const uint code = (pack.words[first / 32] >> (first % 32 - left)) & (kMask << left);
     return fma(scale.s * (1.0f / float(1u << left)), value(code), scale.b);
   }
 };
@@ -138,8 +138,8 @@ struct Minifloat {
   INLINED Scale scale(ulong group) const { return scale(stored(group)); }
   INLINED Minifloat from(ulong group) const { return {scales + group}; }
   INLINED static float at(Scale scale, float v) { return scale * v; }
-  INLINED static float weight(thread const Run<kBits>& run, uint i, Scale scale) {
-    return scale * value(run.code(i));
+  INLINED static float weight(thread const Pack<kBits>& pack, uint i, Scale scale) {
+    return scale * value(pack.code(i));
   }
 };
 
@@ -147,7 +147,7 @@ using MxFp4 = Minifloat<E2M1, E8M0, 32>;
 using MxFp8 = Minifloat<E4M3, E8M0, 32>;
 using NvFp4 = Minifloat<E2M1, E4M3, 16>;
 
-// A matrix of such weights; `cols` is whole runs and whole groups.
+// A matrix of such weights; `cols` is whole packs and whole groups.
 template <typename Format>
 struct Weights {
   static constant constexpr uint kBits = Format::kBits;

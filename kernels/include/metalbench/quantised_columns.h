@@ -12,9 +12,9 @@ namespace metalbench {
 template <typename Format>
 struct Factors {
   INLINED static float less(uint, float x) { return x; }
-  INLINED static float factor(thread const Run<Format::kBits>& run, uint i,
+  INLINED static float factor(thread const Pack<Format::kBits>& pack, uint i,
                               typename Format::Scale scale) {
-    return Format::weight(run, i, scale);
+    return Format::weight(pack, i, scale);
   }
   INLINED static float sum(typename Format::Scale, float products, float) { return products; }
 };
@@ -37,26 +37,26 @@ struct Factors<WholeNumbers<T, Bits, Group>> {
   INLINED static float less(uint i, float x) {
     return kHalves ? x * (kStep / float(1u << (i * Bits % 8))) : x;
   }
-  INLINED static float factor(thread const Run<Bits>& run, uint i, Scale scale) {
+  INLINED static float factor(thread const Pack<Bits>& pack, uint i, Scale scale) {
     if (!kHalves) {
-      return Format::weight(run, i, scale);
+      return Format::weight(pack, i, scale);
     }
     const uint first = i * Bits, left = first % 16;
     const uint mask = (Format::kMask | Format::kMask << 16) << (left % 8);
-    return as_type<half2>((run.words[first / 32] >> (left & 8)) & mask)[first % 32 / 16];
+    return as_type<half2>((pack.words[first / 32] >> (left & 8)) & mask)[first % 32 / 16];
   }
   INLINED static float sum(Scale scale, float products, float seen) {
     return kHalves ? fma(scale.s * kStep, products, scale.b * seen) : products;
   }
 };
 
-// Threads is the most that a threadgroup has; fewer where a row has fewer runs.
+// Threads is the most that a threadgroup has; fewer where a row has fewer packs.
 template <uint Threads, typename Format, typename T>
 struct MatvecByColumns {
   static constant constexpr uint kMost = 64;  // rows of a threadgroup
   static constant constexpr uint kRows = 4;   // at a time
-  static constant constexpr uint kPart = Format::kGroup < kRun ? Format::kGroup : kRun;
-  static constant constexpr uint kParts = kRun / kPart;
+  static constant constexpr uint kPart = Format::kGroup < kPack ? Format::kGroup : kPack;
+  static constant constexpr uint kParts = kPack / kPart;
 
   struct Memory {
     float sums[kMost][Threads / 32];
@@ -71,9 +71,9 @@ struct MatvecByColumns {
     uint last;  // of those at a time
 
     INLINED Rows(Weights<Format> weights, uint row, uint rows, uint column)
-        : words(weights.words + weights.place(row, column) / kRun * Format::kBits),
+        : words(weights.words + weights.place(row, column) / kPack * Format::kBits),
           format(weights.format.from(weights.place(row, column) / Format::kGroup)),
-          words_apart(weights.cols / kRun * Format::kBits),
+          words_apart(weights.cols / kPack * Format::kBits),
           groups_apart(weights.cols / Format::kGroup),
           last(min(rows, kRows) - 1) {}
 
@@ -83,16 +83,16 @@ struct MatvecByColumns {
     }
   };
 
-  // Runs of neighbouring rows, as they are loaded.
+  // Packs of neighbouring rows, as they are loaded.
   struct Step {
-    Run<Format::kBits> runs[kRows];
+    Pack<Format::kBits> packs[kRows];
     typename Format::Stored scales[kRows][kParts];
 
     INLINED void load(thread const Rows& rows) {
       UNROLLED
       for (uint r = 0; r < kRows; ++r) {
         const uint at = min(r, rows.last);
-        runs[r] = Run<Format::kBits>(rows.words + at * rows.words_apart);
+        packs[r] = Pack<Format::kBits>(rows.words + at * rows.words_apart);
         UNROLLED
         for (uint part = 0; part < kParts; ++part) {
           scales[r][part] =
@@ -102,7 +102,7 @@ struct MatvecByColumns {
     }
   };
 
-  float less[kRun];    // of the vector
+  float less[kPack];   // of the vector
   float seen[kParts];  // sums of it
 
   // Zeros past the last column.
@@ -113,7 +113,7 @@ struct MatvecByColumns {
       seen[part] = 0.0f;
       UNROLLED
       for (uint i = part * kPart; i < (part + 1) * kPart; i += 4) {
-        const float4 four = quad_at(x, (min(column, cols - kRun) + i) / 4) * live;
+        const float4 four = quad_at(x, (min(column, cols - kPack) + i) / 4) * live;
         seen[part] += total(four);
         UNROLLED
         for (uint j = 0; j < 4; ++j) {
@@ -134,7 +134,7 @@ struct MatvecByColumns {
         UNROLLED
         for (uint j = 0; j < 4; ++j) {
           products[j] =
-              fma(Factors<Format>::factor(step.runs[r], i + j, scale), less[i + j], products[j]);
+              fma(Factors<Format>::factor(step.packs[r], i + j, scale), less[i + j], products[j]);
         }
       }
       sum += Factors<Format>::sum(scale, total(products), seen[part]);
@@ -159,16 +159,16 @@ struct MatvecByColumns {
   }
 
   // Rows first .. first + count - 1, kMost at most.
-  INLINED static void run(Weights<Format> weights, device const T* x, device T* y, uint rows,
-                          uint first, uint count, uint threads, threadgroup Memory& memory,
-                          Place place) {
+  INLINED static void compute(Weights<Format> weights, device const T* x, device T* y, uint rows,
+                              uint first, uint count, uint threads, threadgroup Memory& memory,
+                              Place place) {
     const uint end = min(first + count, rows);
     // The last rows of all are once more among those before them, rather than beyond the end.
     const uint top = rows - min(rows, kRows);
-    for (uint from = 0; from < weights.cols; from += kRun * threads) {
-      const uint column = from + kRun * place.thread_index;
+    for (uint from = 0; from < weights.cols; from += kPack * threads) {
+      const uint column = from + kPack * place.thread_index;
       uint row = min(first, top);
-      Rows next_rows(weights, row, rows, min(column, weights.cols - kRun));
+      Rows next_rows(weights, row, rows, min(column, weights.cols - kPack));
       Step next;
       next.load(next_rows);
       MatvecByColumns part;

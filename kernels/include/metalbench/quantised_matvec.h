@@ -1,4 +1,4 @@
-// A matrix of weights of few bits times a vector. A SIMD-group makes Rows rows: a lane reads runs
+// A matrix of weights of few bits times a vector. A SIMD-group makes Rows rows: a lane reads packs
 // of 32 codes of every row, Ahead of them along a row before the first is used, so that enough
 // memory is on its way; weights are made of the codes in registers. They are read once, and bound
 // the speed.
@@ -41,35 +41,35 @@ struct NormedVector {
 // What of a vector is in threadgroup memory, from a column on.
 struct TileOfVector {
   static constant constexpr uint kColumns = 4096;
-  static constant constexpr uint kQuads = kColumns / kRun * 9;  // eight of a run, and a gap
+  static constant constexpr uint kQuads = kColumns / kPack * 9;  // eight of a pack, and a gap
   threadgroup const float4* quads;
   uint from;
 
   INLINED float4 quad(uint column) const {
     const uint at = column - from;
-    return quads[at / kRun * 9 + at % kRun / 4];
+    return quads[at / kPack * 9 + at % kPack / 4];
   }
 };
 
-// Runs of several rows that are on their way together.
+// Packs of several rows that are on their way together.
 template <uint Rows, uint Ahead, typename Format>
-struct RunsAhead {
-  // Parts of a run, each of one group.
-  static constant constexpr uint kPart = Format::kGroup < kRun ? Format::kGroup : kRun;
-  static constant constexpr uint kParts = kRun / kPart;
-  static constant constexpr uint kStep = kRun * 32;  // columns of a SIMD-group
-  Run<Format::kBits> runs[Ahead][Rows];
+struct PacksAhead {
+  // Parts of a pack, each of one group.
+  static constant constexpr uint kPart = Format::kGroup < kPack ? Format::kGroup : kPack;
+  static constant constexpr uint kParts = kPack / kPart;
+  static constant constexpr uint kStep = kPack * 32;  // columns of a SIMD-group
+  Pack<Format::kBits> packs[Ahead][Rows];
   typename Format::Scale scales[Ahead][Rows][kParts];
 
   // Rows and columns past the last repeat it, so that nothing is tested here.
-  INLINED RunsAhead(Weights<Format> weights, uint rows, uint first, uint column) {
+  INLINED PacksAhead(Weights<Format> weights, uint rows, uint first, uint column) {
     UNROLLED
     for (uint a = 0; a < Ahead; ++a) {
       UNROLLED
       for (uint r = 0; r < Rows; ++r) {
         const ulong place =
-            weights.place(min(first + r, rows - 1), min(column + a * kStep, weights.cols - kRun));
-        runs[a][r] = Run<Format::kBits>(weights.words + place / kRun * Format::kBits);
+            weights.place(min(first + r, rows - 1), min(column + a * kStep, weights.cols - kPack));
+        packs[a][r] = Pack<Format::kBits>(weights.words + place / kPack * Format::kBits);
         UNROLLED
         for (uint part = 0; part < kParts; ++part) {
           scales[a][r][part] = weights.scale(place + part * kPart);
@@ -86,14 +86,14 @@ struct RunsAhead {
       if (column + a * kStep < end) {
         float4 products[Rows] = {};
         UNROLLED
-        for (uint i = 0; i < kRun; i += 4) {
+        for (uint i = 0; i < kPack; i += 4) {
           const float4 x = vector.quad(column + a * kStep + i);
           UNROLLED
           for (uint r = 0; r < Rows; ++r) {
             float4 w;
             UNROLLED
             for (uint j = 0; j < 4; ++j) {
-              w[j] = Format::weight(runs[a][r], i + j, scales[a][r][i / kPart]);
+              w[j] = Format::weight(packs[a][r], i + j, scales[a][r][i / kPart]);
             }
             products[r] = fma(w, x, products[r]);
           }
@@ -123,11 +123,11 @@ INLINED void store_sums(thread const float (&sums)[Rows], float factor, device T
 template <uint Rows, uint Ahead, typename Format, typename Vector, typename T>
 INLINED void quantised_matvec(Weights<Format> weights, Vector vector, device T* y, uint rows,
                               uint first, uint lane) {
-  using Runs = RunsAhead<Rows, Ahead, Format>;
+  using Packs = PacksAhead<Rows, Ahead, Format>;
   float sums[Rows] = {};
-  for (uint column = kRun * lane; column < weights.cols; column += Ahead * Runs::kStep) {
-    const Runs runs(weights, rows, first, column);
-    runs.add(vector, column, weights.cols, sums);
+  for (uint column = kPack * lane; column < weights.cols; column += Ahead * Packs::kStep) {
+    const Packs packs(weights, rows, first, column);
+    packs.add(vector, column, weights.cols, sums);
   }
   store_sums(sums, vector.factor(), y, rows, first, lane);
 }
@@ -136,13 +136,13 @@ INLINED void quantised_matvec(Weights<Format> weights, Vector vector, device T* 
 template <uint Rows, uint Ahead, uint Threads, typename Format, typename V, typename T>
 INLINED void staged_matvec(Weights<Format> weights, device const V* x, device T* y, uint rows,
                            uint first, threadgroup float4* quads, Place place) {
-  using Runs = RunsAhead<Rows, Ahead, Format>;
+  using Packs = PacksAhead<Rows, Ahead, Format>;
   constexpr uint tile = TileOfVector::kColumns;
   float sums[Rows] = {};
   for (uint from = 0; from < weights.cols; from += tile) {
     const uint end = min(weights.cols, from + tile);
-    uint column = from + kRun * place.lane;
-    Runs runs(weights, rows, first, column);  // on their way while the vector is
+    uint column = from + kPack * place.lane;
+    Packs packs(weights, rows, first, column);  // on their way while the vector is
     if (from > 0) {
       threadgroup_barrier(mem_flags::mem_threadgroup);
     }
@@ -152,10 +152,10 @@ INLINED void staged_matvec(Weights<Format> weights, device const V* x, device T*
     threadgroup_barrier(mem_flags::mem_threadgroup);
     TileOfVector vector = {quads, from};
     while (column < end) {
-      runs.add(vector, column, end, sums);
-      column += Ahead * Runs::kStep;
+      packs.add(vector, column, end, sums);
+      column += Ahead * Packs::kStep;
       if (column < end) {
-        runs = Runs(weights, rows, first, column);
+        packs = Packs(weights, rows, first, column);
       }
     }
   }

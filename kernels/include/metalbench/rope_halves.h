@@ -67,7 +67,7 @@ inline HeadRows heads_inside(uint token, uint heads, uint dims) {
   return {ulong(token) * heads * dims, dims, heads};
 }
 
-// The share of heads that thread `place.z` has.
+// The heads that thread `place.z` has.
 template <uint Heads, typename T>
 inline void turn_heads(Turn turn, device const T* x, device T* y, HeadRows rows, uint half_dims,
                        uint3 place) {

@@ -27,8 +27,8 @@ struct SoftmaxPool {
   uint filters;
   Map map;
 
-  INLINED void run(uint window, threadgroup float4* memory, threadgroup ExpSum (&voxels)[kVoxels],
-                   Place place) const {
+  INLINED void compute(uint window, threadgroup float4* memory,
+                       threadgroup ExpSum (&voxels)[kVoxels], Place place) const {
     const Sources sources = Sources::of(x, w, volume, filters, 0);
     threadgroup float* sums = (threadgroup float*)memory;
     const uint tiles = (filters + TileN - 1) / TileN;

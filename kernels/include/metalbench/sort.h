@@ -69,20 +69,20 @@ inline ulong from_lane(ulong key, uint apart) {
 template <uint Held, uint Lanes>
 struct AmongLanes {
   template <typename Key>
-  static void run(thread Key (&keys)[Held], uint lane, bool ascending) {
+  static void exchange(thread Key (&keys)[Held], uint lane, bool ascending) {
     const bool has_lower = ((lane & Lanes) == 0) == ascending;
     UNROLLED
     for (uint i = 0; i < Held; ++i) {
       const Key other = from_lane(keys[i], Lanes);
       keys[i] = has_lower ? min(keys[i], other) : max(keys[i], other);
     }
-    AmongLanes<Held, Lanes / 2>::run(keys, lane, ascending);
+    AmongLanes<Held, Lanes / 2>::exchange(keys, lane, ascending);
   }
 };
 template <uint Held>
 struct AmongLanes<Held, 0> {
   template <typename Key>
-  static void run(thread Key (&)[Held], uint, bool) {}
+  static void exchange(thread Key (&)[Held], uint, bool) {}
 };
 
 // The same at distances from Distance down to 1, within a lane. Where runs are shorter than what it
@@ -90,7 +90,7 @@ struct AmongLanes<Held, 0> {
 template <uint Held, uint Distance, uint Run>
 struct WithinLane {
   template <typename Key>
-  static void run(thread Key (&keys)[Held], bool ascending) {
+  static void exchange(thread Key (&keys)[Held], bool ascending) {
     UNROLLED
     for (uint i = 0; i < Held; ++i) {
       if ((i & Distance) == 0) {
@@ -101,30 +101,30 @@ struct WithinLane {
         keys[i + Distance] = up ? upper : lower;
       }
     }
-    WithinLane<Held, Distance / 2, Run>::run(keys, ascending);
+    WithinLane<Held, Distance / 2, Run>::exchange(keys, ascending);
   }
 };
 template <uint Held, uint Run>
 struct WithinLane<Held, 0, Run> {
   template <typename Key>
-  static void run(thread Key (&)[Held], bool) {}
+  static void exchange(thread Key (&)[Held], bool) {}
 };
 
 // Runs of 2 keys, then of twice as many, up to Run.
 template <uint Held, uint Run>
 struct Runs {
   template <typename Key>
-  static void run(thread Key (&keys)[Held], uint first, uint lane) {
-    Runs<Held, Run / 2>::run(keys, first, lane);
+  static void sort(thread Key (&keys)[Held], uint first, uint lane) {
+    Runs<Held, Run / 2>::sort(keys, first, lane);
     const bool ascending = (first & Run) == 0;
-    AmongLanes<Held, Run / (2 * Held)>::run(keys, lane, ascending);
-    WithinLane<Held, (Run < Held ? Run : Held) / 2, Run>::run(keys, ascending);
+    AmongLanes<Held, Run / (2 * Held)>::exchange(keys, lane, ascending);
+    WithinLane<Held, (Run < Held ? Run : Held) / 2, Run>::exchange(keys, ascending);
   }
 };
 template <uint Held>
 struct Runs<Held, 1> {
   template <typename Key>
-  static void run(thread Key (&)[Held], uint, uint) {}
+  static void sort(thread Key (&)[Held], uint, uint) {}
 };
 
 // What a SIMD-group holds, from `first` on.
@@ -142,11 +142,11 @@ struct HeldBlock {
       held[i] = keys[own + i];
     }
     if (size == 0) {
-      Runs<Held, kLength>::run(held, own, lane);
+      Runs<Held, kLength>::sort(held, own, lane);
     } else {
       const bool ascending = (first & size) == 0;
-      AmongLanes<Held, 16>::run(held, lane, ascending);
-      WithinLane<Held, Held / 2, kLength>::run(held, ascending);
+      AmongLanes<Held, 16>::exchange(held, lane, ascending);
+      WithinLane<Held, Held / 2, kLength>::exchange(held, ascending);
     }
     UNROLLED
     for (uint i = 0; i < Held; ++i) {

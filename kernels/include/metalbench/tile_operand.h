@@ -21,7 +21,7 @@ constexpr uint tile_depth(uint asked) {
   return asked < 64 / sizeof(T) ? asked : 64 / sizeof(T);
 }
 
-// One operand on its way: a thread's share of the tile to come, and the tile in threadgroup memory.
+// One operand on its way: a thread's quads of the next tile, and the tile in threadgroup memory.
 template <typename Source, uint Extent, uint Depth, bool IsLeft>
 struct Operand {
   using T = typename Source::element;
@@ -31,27 +31,27 @@ struct Operand {
   static constant constexpr uint kPitch = 4 * kRowQuads + 16 / sizeof(T);
   static constant constexpr uint kTile = kRows * kPitch;
   static constant constexpr uint kQuads = kRows * kRowQuads;
-  static constant constexpr uint kShare = (kQuads + kTileThreads - 1) / kTileThreads;
-  // Quads that a thread has beside each other.
-  static constant constexpr uint kRun = has_runs<Source>(0) && sizeof(T) == 2 &&
-                                                kRowQuads % 2 == 0 &&
-                                                kQuads % (2 * kTileThreads) == 0
-                                            ? 2
-                                            : 1;
+  static constant constexpr uint kThreadQuads = (kQuads + kTileThreads - 1) / kTileThreads;
+  // How many adjacent quads a thread loads at once.
+  static constant constexpr uint kAdjacent = has_adjacent<Source>(0) && sizeof(T) == 2 &&
+                                                     kRowQuads % 2 == 0 &&
+                                                     kQuads % (2 * kTileThreads) == 0
+                                                 ? 2
+                                                 : 1;
 
   Source source;
-  typename Source::Line lines[kShare];
-  Quad<T> share[kShare];
+  typename Source::Line lines[kThreadQuads];
+  Quad<T> fetched[kThreadQuads];
   bool whole;
 
-  // The quad of the tile that number `i` of a thread's share is.
+  // The quad of the tile that number `i` of a thread's quads is.
   INLINED static uint index_of(uint i, uint thread_index) {
-    return (i / kRun * kTileThreads + thread_index) * kRun + i % kRun;
+    return (i / kAdjacent * kTileThreads + thread_index) * kAdjacent + i % kAdjacent;
   }
 
   INLINED void begin(uint first, uint thread_index) {
     UNROLLED
-    for (uint i = 0; i < kShare; ++i) {
+    for (uint i = 0; i < kThreadQuads; ++i) {
       const uint index = index_of(i, thread_index);
       lines[i] = source.line(first + (kAlong ? index / kRowQuads : 4 * (index % kRowQuads)));
     }
@@ -61,14 +61,15 @@ struct Operand {
   INLINED void fetch(uint k, uint thread_index) {
     if (whole) {
       UNROLLED
-      for (uint i = 0; i < kShare; i += kRun) {
-        take_run<kRun>(source, share + i, lines[i], k + depth_of(index_of(i, thread_index)), 0);
+      for (uint i = 0; i < kThreadQuads; i += kAdjacent) {
+        take_adjacent<kAdjacent>(source, fetched + i, lines[i],
+                                 k + depth_of(index_of(i, thread_index)), 0);
       }
       return;
     }
     UNROLLED
-    for (uint i = 0; i < kShare; ++i) {
-      share[i] = source.quad(lines[i], k + depth_of(index_of(i, thread_index)));
+    for (uint i = 0; i < kThreadQuads; ++i) {
+      fetched[i] = source.quad(lines[i], k + depth_of(index_of(i, thread_index)));
     }
   }
 
@@ -78,16 +79,17 @@ struct Operand {
 
   INLINED void put(threadgroup T* tile, uint thread_index) const {
     UNROLLED
-    for (uint i = 0; i < kShare; i += kRun) {
+    for (uint i = 0; i < kThreadQuads; i += kAdjacent) {
       const uint index = index_of(i, thread_index);
       if (index < kQuads) {
-        QuadRun<T, kRun> run;
+        AdjacentQuads<T, kAdjacent> adjacent;
         UNROLLED
-        for (uint j = 0; j < kRun; ++j) {
-          run.quads[j] = share[i + j];
+        for (uint j = 0; j < kAdjacent; ++j) {
+          adjacent.quads[j] = fetched[i + j];
         }
-        ((threadgroup QuadRun<T, kRun>*)
-             tile)[index / kRowQuads * (kPitch / (4 * kRun)) + index % kRowQuads / kRun] = run;
+        ((threadgroup AdjacentQuads<T, kAdjacent>*)
+             tile)[index / kRowQuads * (kPitch / (4 * kAdjacent)) + index % kRowQuads / kAdjacent] =
+            adjacent;
       }
     }
   }

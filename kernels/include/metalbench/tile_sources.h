@@ -5,10 +5,10 @@
 //   Line line(i)    what is to be known of row i of A or column i of B, found once
 //   quad(line, k)   the quad at depth k
 // and may have, for tiles that lie within its matrix, loads without a question, of 16 bytes each:
-//   kHasRuns                   true
-//   whole(i, extent, step)     whether all of a number of rows or columns from i on are there, and runs
-//                              may be loaded at every multiple of `step` of depth
-//   run<Count>(to, line, k)    Count quads that lie beside each other in memory
+//   kHasAdjacent                   true
+//   whole(i, extent, step)         whether `extent` rows or columns from i on are there, and adjacent
+//                                  quads may be loaded at every multiple of `step` of depth
+//   adjacent<Count>(to, line, k)   Count quads that lie beside each other in memory
 #pragma once
 #include <metal_stdlib>
 
@@ -21,24 +21,24 @@ using namespace metal;
 
 // Quads that one load brings.
 template <typename T, uint Count>
-struct alignas(Count * sizeof(Quad<T>)) QuadRun {
+struct alignas(Count * sizeof(Quad<T>)) AdjacentQuads {
   Quad<T> quads[Count];
 };
 
 template <uint Count, typename T, typename As>
-INLINED void load_run(thread Quad<As>* to, device const T* from) {
-  const QuadRun<T, Count> run = *(device const QuadRun<T, Count>*)from;
+INLINED void load_adjacent(thread Quad<As>* to, device const T* from) {
+  const AdjacentQuads<T, Count> adjacent = *(device const AdjacentQuads<T, Count>*)from;
   UNROLLED
   for (uint i = 0; i < Count; ++i) {
-    to[i] = Quad<As>(run.quads[i]);
+    to[i] = Quad<As>(adjacent.quads[i]);
   }
 }
 
 // The same of a place that may lie outside of the memory: zeros.
 template <uint Count, typename T, typename As>
-INLINED void load_run_if(bool is_there, thread Quad<As>* to, device const T* from) {
+INLINED void load_adjacent_if(bool is_there, thread Quad<As>* to, device const T* from) {
   if (is_there) {
-    load_run<Count>(to, from);
+    load_adjacent<Count>(to, from);
     return;
   }
   UNROLLED
@@ -58,20 +58,20 @@ INLINED bool is_whole(thread const Source&, uint, uint, uint, long) {
   return false;
 }
 template <uint Count, typename Source, typename T>
-INLINED auto take_run(thread const Source& source, thread T* to,
-                      thread const typename Source::Line& line, uint k, int)
-    -> decltype(source.template run<Count>(to, line, k)) {
-  source.template run<Count>(to, line, k);
+INLINED auto take_adjacent(thread const Source& source, thread T* to,
+                           thread const typename Source::Line& line, uint k, int)
+    -> decltype(source.template adjacent<Count>(to, line, k)) {
+  source.template adjacent<Count>(to, line, k);
 }
 template <uint Count, typename Source, typename T>
-INLINED void take_run(thread const Source&, thread T*, thread const typename Source::Line&, uint,
-                      long) {}
+INLINED void take_adjacent(thread const Source&, thread T*, thread const typename Source::Line&,
+                           uint, long) {}
 template <typename Source>
-constexpr auto has_runs(int) -> decltype(bool(Source::kHasRuns)) {
+constexpr auto has_adjacent(int) -> decltype(bool(Source::kHasAdjacent)) {
   return true;
 }
 template <typename Source>
-constexpr bool has_runs(long) {
+constexpr bool has_adjacent(long) {
   return false;
 }
 
@@ -81,7 +81,7 @@ struct MatrixRows {
   using element = As;
   using Line = device const T*;
   static constant constexpr bool kAlongDepth = true;
-  static constant constexpr bool kHasRuns = true;
+  static constant constexpr bool kHasAdjacent = true;
   device const T* data;
   uint rows;
   uint depth;
@@ -92,8 +92,8 @@ struct MatrixRows {
     return first + extent <= rows && depth % step == 0;
   }
   template <uint Count>
-  INLINED void run(thread Quad<As>* to, thread const Line& from, uint k) const {
-    load_run<Count>(to, from + k);
+  INLINED void adjacent(thread Quad<As>* to, thread const Line& from, uint k) const {
+    load_adjacent<Count>(to, from + k);
   }
 
   INLINED Quad<As> quad(thread const Line& from, uint k) const {
@@ -110,7 +110,7 @@ struct MatrixColumns {
   using element = As;
   using Line = uint;
   static constant constexpr bool kAlongDepth = false;
-  static constant constexpr bool kHasRuns = true;
+  static constant constexpr bool kHasAdjacent = true;
   device const T* data;
   uint depth;
   uint cols;
@@ -122,8 +122,8 @@ struct MatrixColumns {
     return first + extent <= cols && (cols | pitch) % 8 == 0 && depth % step == 0;
   }
   template <uint Count>
-  INLINED void run(thread Quad<As>* to, thread const Line& column, uint k) const {
-    load_run<Count>(to, data + ulong(k) * pitch + column);
+  INLINED void adjacent(thread Quad<As>* to, thread const Line& column, uint k) const {
+    load_adjacent<Count>(to, data + ulong(k) * pitch + column);
   }
 
   INLINED Quad<As> quad(thread const Line& column, uint k) const {

@@ -105,7 +105,7 @@ struct WindowMoments {
   Map map;
 
   // `tiles` is the grid's height.
-  INLINED void run(uint3 tile, uint tiles, threadgroup float4* memory, Place place) const {
+  INLINED void compute(uint3 tile, uint tiles, threadgroup float4* memory, Place place) const {
     const uint image = tile.z / Steps::kPhases;
     const uint phase = tile.z % Steps::kPhases;
     const ulong pixels = ulong(volume.batch) * volume.depth * volume.height * volume.width;

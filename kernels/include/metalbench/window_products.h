@@ -69,7 +69,7 @@ struct WindowProduct {
   uint groups;
   Map map;
 
-  INLINED void run(uint3 tile, threadgroup float4* memory, Place place) const {
+  INLINED void compute(uint3 tile, threadgroup float4* memory, Place place) const {
     const uint group = tile.z / Steps::kPhases;
     const uint inner = volume.channels / groups;
     const uint own = filters / groups;

@@ -56,16 +56,16 @@ struct Windows {
     return TapStep::of(k, Divisor::of(volume.channels), Divisor::of(n.x), Divisor::of(n.y));
   }
 
-  static constant constexpr bool kHasRuns = true;
+  static constant constexpr bool kHasAdjacent = true;
   INLINED bool whole(uint first, uint extent, uint step) const {
     return first + extent <= rows() && (volume.channels | volume.pitch) % 8 == 0 &&
            depth() % step == 0;
   }
   template <uint Count>
-  INLINED void run(thread Quad<T>* to, thread const Line& from, uint k) const {
+  INLINED void adjacent(thread Quad<T>* to, thread const Line& from, uint k) const {
     const TapStep at = step(k);
     const int3 move = move_of(at);
-    load_run_if<Count>(inside(from.at + move), to, from.origin + offset(move, at.channel));
+    load_adjacent_if<Count>(inside(from.at + move), to, from.origin + offset(move, at.channel));
   }
 
   INLINED Quad<T> quad(thread const Line& from, uint k) const {

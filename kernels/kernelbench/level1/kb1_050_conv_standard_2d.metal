@@ -22,5 +22,5 @@ using namespace metalbench;
   const Convolution product = {
       x, conv1_weight,         y, {batch, 1, height, width, channels, channels}, filters,
       1, {conv1_bias, filters}};
-  product.run(tile, memory, PLACE);
+  product.compute(tile, memory, PLACE);
 }

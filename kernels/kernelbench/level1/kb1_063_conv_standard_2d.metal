@@ -20,5 +20,5 @@ using namespace metalbench;
   threadgroup float4 memory[Convolution::kMemory];
   const Convolution product = {
       x, conv2d_weight, y, {batch, 1, height, width, channels, channels}, filters, 1};
-  product.run(tile, memory, PLACE);
+  product.compute(tile, memory, PLACE);
 }

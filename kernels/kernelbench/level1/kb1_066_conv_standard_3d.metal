@@ -20,5 +20,5 @@ using namespace metalbench;
   threadgroup float4 memory[Convolution::kMemory];
   const Convolution product = {
       x, conv3d_weight, y, {batch, depth, height, width, channels, channels}, filters, 1};
-  product.run(tile, memory, PLACE);
+  product.compute(tile, memory, PLACE);
 }

@@ -20,5 +20,5 @@ using namespace metalbench;
   threadgroup float4 memory[Convolution::kMemory];
   const Convolution product = {
       x, conv1d_transpose_weight, y, {batch, 1, 1, length, channels, channels}, filters, 1};
-  product.run(tile, memory, PLACE);
+  product.compute(tile, memory, PLACE);
 }

@@ -34,5 +34,5 @@ struct ReluThenBias {
                                filters,
                                1,
                                {{conv_bias, filters}, {bias, filters}}};
-  product.run(tile, memory, PLACE);
+  product.compute(tile, memory, PLACE);
 }

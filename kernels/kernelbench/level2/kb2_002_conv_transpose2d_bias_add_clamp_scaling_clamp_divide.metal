@@ -36,5 +36,5 @@ struct BiasedThenClipped {
                                filters,
                                1,
                                {{conv_transpose_bias, filters}, {bias, filters}}};
-  product.run(tile, memory, PLACE);
+  product.compute(tile, memory, PLACE);
 }

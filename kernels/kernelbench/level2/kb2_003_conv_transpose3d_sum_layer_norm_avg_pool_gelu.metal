@@ -55,7 +55,7 @@ struct GeluOfMean : Mean {
                                filters,
                                1,
                                {{conv_transpose_bias, filters}, sum_weight}};
-  product.run(tile, memory, PLACE);
+  product.compute(tile, memory, PLACE);
 }
 
 [[kernel]] void normalise(device const float* norm_weight, device const float* norm_bias,

@@ -35,5 +35,5 @@ struct TanhOfLess {
                                filters,
                                1,
                                {{conv_transpose_bias, filters}, bias}};
-  product.run(tile, memory, PLACE);
+  product.compute(tile, memory, PLACE);
 }

@@ -18,5 +18,5 @@ using namespace metalbench;
   const Convolution convolution = {x,       conv_weight,
                                    y,       {batch, depth, height, width, channels, channels},
                                    filters, {conv_bias, filters}};
-  convolution.run(window, memory, voxels, PLACE);
+  convolution.compute(window, memory, voxels, PLACE);
 }

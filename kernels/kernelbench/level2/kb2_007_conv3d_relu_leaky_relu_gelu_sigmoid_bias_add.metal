@@ -32,5 +32,5 @@ struct ActivatedThenBias {
                                filters,
                                1,
                                {{conv_bias, filters}, {bias, filters}}};
-  product.run(tile, memory, PLACE);
+  product.compute(tile, memory, PLACE);
 }

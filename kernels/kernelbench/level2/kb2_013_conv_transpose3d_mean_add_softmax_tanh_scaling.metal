@@ -67,7 +67,7 @@ struct MeanThenBias {
                                filters,
                                1,
                                {float(depth), {conv_transpose_bias, filters}, {bias, filters}}};
-  product.run(tile, memory, PLACE);
+  product.compute(tile, memory, PLACE);
 }
 
 [[kernel]] void normalise(device float* y, constant uint& filters,

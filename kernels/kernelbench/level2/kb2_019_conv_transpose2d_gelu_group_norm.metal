@@ -36,7 +36,7 @@ using namespace metalbench;
                                    {1, 1, height, width, channels, channels},
                                    filters,
                                    {{conv_transpose_bias, filters}}};
-  convolution.run(tile, grid.y, memory, PLACE);
+  convolution.compute(tile, grid.y, memory, PLACE);
 }
 
 [[kernel]] void join(device const float* shares, device float* moments, constant uint& height,

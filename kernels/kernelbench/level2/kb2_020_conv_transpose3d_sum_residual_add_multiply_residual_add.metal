@@ -37,5 +37,5 @@ struct ResidualProduct {
                                filters,
                                1,
                                {{conv_transpose_bias, filters}, {bias, filters}}};
-  product.run(tile, memory, PLACE);
+  product.compute(tile, memory, PLACE);
 }

@@ -43,7 +43,7 @@ struct ScaledSigmoid {
                                    {1, 1, height, width, channels, channels},
                                    filters,
                                    {{conv_bias, filters}, {bias, filters}, scale}};
-  convolution.run(tile, grid.y, memory, PLACE);
+  convolution.compute(tile, grid.y, memory, PLACE);
 }
 
 [[kernel]] void join(device const float* shares, device float* moments, constant uint& height,

@@ -26,7 +26,7 @@ struct FourfoldClipped {
   using Layer = Linear<BM, BN, BK>;
   threadgroup float4 memory[Layer::kMemory];
   const Layer layer = {x, matmul_weight, batch, inner, features};
-  layer.run(
+  layer.compute(
       StoreRowShares<RowExpSum, BN, BiasedThen<float, FourfoldClipped>>{
           shares, batch, features, {{matmul_bias, features}}},
       tile, memory, PLACE);

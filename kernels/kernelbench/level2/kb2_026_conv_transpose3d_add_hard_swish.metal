@@ -37,5 +37,5 @@ struct AddedHardSwish {
                                filters,
                                1,
                                {{conv_transpose_bias, filters}, {add_input, filters}}};
-  product.run(tile, memory, PLACE);
+  product.compute(tile, memory, PLACE);
 }

@@ -46,7 +46,7 @@ struct GeluOfAffine {
                                filters,
                                1,
                                {conv_transpose_bias, filters}};
-  product.run(tile, memory, PLACE);
+  product.compute(tile, memory, PLACE);
 }
 
 [[kernel]] void normalise(device const float* layer_norm_weight,

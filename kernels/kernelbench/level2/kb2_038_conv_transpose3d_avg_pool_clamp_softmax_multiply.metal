@@ -44,7 +44,7 @@ struct ExpOfClipped {
                                    {1, depth / 2, height / 2, width / 2, channels, channels},
                                    filters,
                                    {{conv_transpose_bias, filters}}};
-  convolution.run(tile, grid.y, memory, PLACE);
+  convolution.compute(tile, grid.y, memory, PLACE);
 }
 
 [[kernel]] void join(device const float* shares, device float* moments, constant uint& depth,

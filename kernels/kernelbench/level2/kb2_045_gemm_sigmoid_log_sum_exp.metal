@@ -35,7 +35,7 @@ using Layer = Linear<BM, BN, BK>;
     PLACE_ARGUMENTS) {
   threadgroup float4 memory[Layer::kMemory];
   const Layer layer = {between, linear2_weight, batch, hidden, features};
-  layer.run(
+  layer.compute(
       StoreRowShares<RowExpSum, BN, Biased<float>>{
           shares, batch, features, {linear2_bias, features}},
       tile, memory, PLACE);

@@ -35,5 +35,5 @@ struct ScaledTanhSigmoid {
                                filters,
                                1,
                                {{conv_bias, filters}, scaling_factor, bias}};
-  product.run(tile, memory, PLACE);
+  product.compute(tile, memory, PLACE);
 }

@@ -29,7 +29,7 @@ using namespace metalbench;
                                filters,
                                1,
                                {conv_transpose_bias, filters}};
-  product.run(tile, memory, PLACE);
+  product.compute(tile, memory, PLACE);
 }
 
 [[kernel]] void normalise(device float* y, constant uint& filters,

@@ -56,5 +56,5 @@ static uint2 folded_from(uint tap) { return tap == 0 ? uint2(1, 3) : uint2(0, 1)
                                filters,
                                1,
                                {{conv_transpose_bias, filters}, scale1, {bias, filters}, scale2}};
-  product.run(tile, memory, PLACE);
+  product.compute(tile, memory, PLACE);
 }

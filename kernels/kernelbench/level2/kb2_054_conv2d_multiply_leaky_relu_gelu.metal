@@ -36,5 +36,5 @@ struct ScaledLeakyGelu {
                                filters,
                                1,
                                {{conv_bias, filters}, multiplier}};
-  product.run(tile, memory, PLACE);
+  product.compute(tile, memory, PLACE);
 }

@@ -30,7 +30,7 @@ struct PairMaxima : RowTotal {
   using Layer = Linear<BM, BN, BK>;
   threadgroup float4 memory[Layer::kMemory];
   const Layer layer = {x, matmul_weight, batch, inner, features};
-  layer.run(
+  layer.compute(
       StoreRowShares<PairMaxima, BN, Biased<float>>{
           shares, batch, features, {matmul_bias, features}},
       tile, memory, PLACE);

@@ -21,7 +21,7 @@ using namespace metalbench;
   using Layer = Linear<BM, BN, BK>;
   threadgroup float4 memory[Layer::kMemory];
   const Layer layer = {x, linear_weight, batch, inner, features};
-  layer.run(
+  layer.compute(
       StoreRowShares<RowTotal, BN, BiasedThen<float, Sigmoid>>{
           shares, batch, features, {{linear_bias, features}}},
       tile, memory, PLACE);

@@ -27,5 +27,5 @@ struct HardSwishOfRelu {
   const Convolution product = {
       x, conv_weight,           y, {batch, 1, height, width, channels, channels}, filters,
       1, {{conv_bias, filters}}};
-  product.run(tile, memory, PLACE);
+  product.compute(tile, memory, PLACE);
 }

@@ -40,7 +40,7 @@ struct HardSwishOfAffine {
                                    {1, depth, height, width, channels, channels},
                                    filters,
                                    {{conv_transpose_bias, filters}}};
-  convolution.run(tile, grid.y, memory, PLACE);
+  convolution.compute(tile, grid.y, memory, PLACE);
 }
 
 [[kernel]] void join(device const float* shares, device float* moments, constant uint& depth,

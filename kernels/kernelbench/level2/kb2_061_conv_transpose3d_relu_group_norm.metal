@@ -31,7 +31,7 @@ using namespace metalbench;
   const Convolution convolution = {
       x, conv_transpose_weight, y, shares, {1, depth, height, width, channels, channels}, filters,
       {}};
-  convolution.run(tile, grid.y, memory, PLACE);
+  convolution.compute(tile, grid.y, memory, PLACE);
 }
 
 [[kernel]] void join(device const float* shares, device float* moments, constant uint& depth,

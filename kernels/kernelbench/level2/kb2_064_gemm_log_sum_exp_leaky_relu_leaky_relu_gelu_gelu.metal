@@ -22,7 +22,7 @@ using namespace metalbench;
   using Layer = Linear<BM, BN, BK>;
   threadgroup float4 memory[Layer::kMemory];
   const Layer layer = {x, linear_weight, batch, inner, features};
-  layer.run(
+  layer.compute(
       StoreRowShares<RowExpSum, BN, Biased<float>>{
           shares, batch, features, {linear_bias, features}},
       tile, memory, PLACE);

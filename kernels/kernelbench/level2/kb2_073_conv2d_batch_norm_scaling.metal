@@ -37,7 +37,7 @@ struct Doubled {
   const Convolution convolution = {
       x,       conv_weight,         y, shares, {batch, 1, height, width, channels, channels},
       filters, {conv_bias, filters}};
-  convolution.run(tile, grid.y, memory, PLACE);
+  convolution.compute(tile, grid.y, memory, PLACE);
 }
 
 [[kernel]] void join(device const float* shares, device float* moments, constant uint& batch,

@@ -67,7 +67,7 @@ struct ClippedThenScaled {
                                    {1, depth, height, width, channels, channels},
                                    filters,
                                    {{conv_bias, filters}, multiplier}};
-  convolution.run(tile, grid.y, memory, PLACE);
+  convolution.compute(tile, grid.y, memory, PLACE);
 }
 
 [[kernel]] void join(device const float* shares, device float* moments, constant uint& depth,

@@ -1,4 +1,4 @@
-// gelu(m - share m) of the largest element m of each row of x W + b. The product is never in
+// gelu(m - fraction m) of the largest element m of each row of x W + b. The product is never in
 // memory: each tile leaves one state of what it has of a row (metalbench/row_shares.h), which a
 // second dispatch joins.
 // dispatch: linear  threadgroups=(ceil_div(features, BN), ceil_div(batch, BM))  threads=(128)
@@ -22,16 +22,16 @@ using namespace metalbench;
   using Layer = Linear<BM, BN, BK>;
   threadgroup float4 memory[Layer::kMemory];
   const Layer layer = {x, gemm_weight, batch, inner, features};
-  layer.run(
+  layer.compute(
       StoreRowShares<RowMax, BN, Biased<float>>{shares, batch, features, {gemm_bias, features}},
       tile, memory, PLACE);
 }
 
-[[kernel]] void finish(device const float* shares, device const float* share, device float* y,
+[[kernel]] void finish(device const float* shares, device const float* fraction, device float* y,
                        constant uint& features, uint row [[threadgroup_position_in_grid]],
                        uint lane [[thread_index_in_simdgroup]]) {
   const float top = join_row<RowMax>(shares, row, shares_of_row<BN>(features), lane);
   if (lane == 0) {
-    y[row] = Gelu()(top - top * share[0]);
+    y[row] = Gelu()(top - top * fraction[0]);
   }
 }

@@ -14,6 +14,6 @@ from metalbench.kernelbench.problems.parameters import rand
 def kb2_080_gemm_max_subtract_gelu(nn, x):
     y = nn.linear(x, "gemm", nn.features)
     y = nn.max(y, 1, keep=True)
-    # The mean of one number is that number, and this always 0: with another share it is not.
-    share = nn.constant("share", 1)
-    return nn.gelu(nn.subtract(y, nn.mean(y, 1, keep=True) * share))
+    # The mean of one number is that number, and this always 0: with another fraction it is not.
+    fraction = nn.constant("fraction", 1)
+    return nn.gelu(nn.subtract(y, nn.mean(y, 1, keep=True) * fraction))

@@ -35,5 +35,5 @@ struct LeakyThenBiasedGelu {
                                filters,
                                1,
                                {{conv_bias, filters}, {sum_tensor, filters}}};
-  product.run(tile, memory, PLACE);
+  product.compute(tile, memory, PLACE);
 }

@@ -26,7 +26,7 @@ using namespace metalbench;
   const Convolution product = {
       x, conv_transpose_weight,         y, {batch, 1, height, width, channels, channels}, filters,
       1, {conv_transpose_bias, filters}};
-  product.run(tile, memory, PLACE);
+  product.compute(tile, memory, PLACE);
 }
 
 [[kernel]] void normalise(device const float* bias, device float* y, constant uint& filters,

@@ -57,7 +57,7 @@ struct Residual {
   const Convolution convolution = {
       x,       conv_weight,         sums, shares, {1, 1, height, width, channels, channels},
       filters, {conv_bias, filters}};
-  convolution.run(tile, grid.y, memory, PLACE);
+  convolution.compute(tile, grid.y, memory, PLACE);
 }
 
 [[kernel]] void join(device const float* shares, device float* moments, constant uint& height,

@@ -28,5 +28,5 @@ struct LimitedGelu {
   const Convolution product = {
       x, conv_transpose_weight,           y, {batch, 1, height, width, channels, channels}, filters,
       1, {{conv_transpose_bias, filters}}};
-  product.run(tile, memory, PLACE);
+  product.compute(tile, memory, PLACE);
 }

@@ -32,7 +32,7 @@ struct WindowsOf16 {
   using Layer = Linear<BM, BN, BK>;
   threadgroup float4 memory[Layer::kMemory];
   const Layer layer = {x, matmul_weight, batch, inner, features};
-  layer.run(
+  layer.compute(
       StoreRowShares<RowMax, BN, WindowsOf16>{shares, batch, features, {{matmul_bias, features}}},
       tile, memory, PLACE);
 }

@@ -32,5 +32,5 @@ struct LimitedHalf {
                                filters,
                                1,
                                {{conv_transpose_bias, filters}}};
-  product.run(tile, memory, PLACE);
+  product.compute(tile, memory, PLACE);
 }
