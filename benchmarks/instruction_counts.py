@@ -320,16 +320,13 @@ CASES = {
     "softmax": Case(
         "softmax of 4096 columns", "softmax", "float32", dict(rows=2, cols=4096),
         "element", _elements, _softmax,
-        "A thread has 4 elements and keeps room for 8: the maximum is also taken of the "
-        "absent ones. Each thread rescales its sum twice and divides itself (3 "
-        "exponentials and a division for 4 elements), which saves 4 barriers",
+        "Each thread rescales its sum three times and divides itself (3 exponentials and a "
+        "division for 8 elements), which saves 4 barriers",
     ),
     "rms_norm": Case(
         "rms_norm of a row of 4096", "rms_norm", "float32", dict(rows=1, cols=4096),
         "element", _elements, _rms_norm,
-        "A thread has 4 elements and keeps room for 8: the absent ones are squared and "
-        "added as zeros. Each thread finishes the sum and the root itself, which saves 2 "
-        "barriers",
+        "Each thread takes the root itself, which saves 2 barriers",
     ),
     "argmax": Case(
         "argmax of 152064", "argmax", "float32", dict(rows=1, cols=152064),

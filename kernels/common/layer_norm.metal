@@ -3,7 +3,7 @@
 // cache), so the variance is taken in a second pass over registers, from deviations. The mean of
 // those deviations, zero but for rounding, corrects mean and variance: rows far from zero lose
 // nothing.
-// dispatch: layer_norm  threadgroups=(rows)  threads=(min(TG, max(LEAST, 32 * ceil_div(cols, 128))))
+// dispatch: layer_norm  threadgroups=(rows)  threads=(min(TG, max(LEAST, 32 * ceil_div(cols, 128 * KEEP))))
 // tune: TG = 1024, 32, 64, 128, 256
 // tune: KEEP = 2, 8, 1, 4, 16
 // tune: LEAST = 32, 1024

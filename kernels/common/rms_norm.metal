@@ -2,7 +2,7 @@
 // Each thread keeps KEEP quads of its row in registers (the rest of a longer row is read again
 // from the cache). One reduction: a SIMD-group sum, a barrier, and every thread adds the few
 // partial sums itself, in the same order, which is cheaper than a second round.
-// dispatch: rms_norm  threadgroups=(rows)  threads=(min(TG, max(LEAST, 32 * ceil_div(cols, 128))))
+// dispatch: rms_norm  threadgroups=(rows)  threads=(min(TG, max(LEAST, 32 * ceil_div(cols, 128 * KEEP))))
 // tune: TG = 1024, 32, 64, 128, 256
 // tune: KEEP = 2, 8, 1, 4, 16
 // tune: LEAST = 32, 1024

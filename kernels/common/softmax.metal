@@ -3,7 +3,7 @@
 // an online softmax and its rest is read again for the output. Maximum and sum are reduced
 // together, the sums rescaled to the common maximum: two SIMD-group functions and one barrier per
 // row.
-// dispatch: softmax  threadgroups=(rows)  threads=(min(TG, max(LEAST, 32 * ceil_div(cols, 128))))
+// dispatch: softmax  threadgroups=(rows)  threads=(min(TG, max(LEAST, 32 * ceil_div(cols, 128 * KEEP))))
 // tune: TG = 1024, 32, 64, 128, 256
 // tune: KEEP = 2, 8, 1, 4, 16
 // tune: LEAST = 32, 1024

@@ -2,7 +2,7 @@
 // thread stay in registers, so that a second pass, over deviations from the mean, costs no memory
 // traffic. One pass with sums of x and of x^2 would cancel: of a row around 100 with deviation 1,
 // four digits are lost.
-// dispatch: variance  threadgroups=(rows)  threads=(min(TG, max(LEAST, 32 * ceil_div(cols, 128))))
+// dispatch: variance  threadgroups=(rows)  threads=(min(TG, max(LEAST, 32 * ceil_div(cols, 128 * KEEP))))
 // tune: TG = 1024, 32, 64, 128, 256
 // tune: KEEP = 2, 8, 1, 4
 // tune: LEAST = 32, 1024

@@ -2,7 +2,7 @@
 // row. The sum is never stored: each thread keeps KEEP quads of it in registers, and what a
 // longer row has beyond is added again from the cache. Mean and variance are those of layer_norm,
 // from deviations.
-// dispatch: add_norm  threadgroups=(rows)  threads=(min(TG, max(LEAST, 32 * ceil_div(cols, 128))))
+// dispatch: add_norm  threadgroups=(rows)  threads=(min(TG, max(LEAST, 32 * ceil_div(cols, 128 * KEEP))))
 // tune: TG = 1024, 32, 64, 128, 256
 // tune: KEEP = 2, 8, 1, 4
 // tune: LEAST = 32, 1024

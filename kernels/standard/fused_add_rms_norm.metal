@@ -1,7 +1,7 @@
 // Residual addition and root-mean-square norm in one pass, y = rms_norm(x + residual): one
 // threadgroup per row. The sum lives in registers only: two arrays are read and one is written,
 // where two kernels would read three and write two.
-// dispatch: fused_add_rms_norm  threadgroups=(rows)  threads=(min(TG, max(LEAST, 32 * ceil_div(cols, 128))))
+// dispatch: fused_add_rms_norm  threadgroups=(rows)  threads=(min(TG, max(LEAST, 32 * ceil_div(cols, 128 * KEEP))))
 // tune: TG = 1024, 32, 64, 128, 256
 // tune: KEEP = 2, 8, 1, 4
 // tune: LEAST = 32, 1024

@@ -3,7 +3,7 @@
 // the peak first: they are exact where they are small, and so are the results of the likely
 // classes.
 // KEEP quads a thread stay in registers, so that rows are read once.
-// dispatch: log_softmax  threadgroups=(rows)  threads=(min(TG, max(LEAST, 32 * ceil_div(cols, 128))))
+// dispatch: log_softmax  threadgroups=(rows)  threads=(min(TG, max(LEAST, 32 * ceil_div(cols, 128 * KEEP))))
 // tune: TG = 1024, 32, 64, 128, 256
 // tune: KEEP = 2, 8, 1, 4
 // tune: LEAST = 32, 1024

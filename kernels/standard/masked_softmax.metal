@@ -1,7 +1,7 @@
 // Softmax of x + mask, where the mask holds 0 or -inf: one threadgroup per row, one pass over
 // both. The masked row is never stored. A maximum that starts at the lowest finite number lets
 // exp(-inf - maximum) be 0, so that masked elements vanish without a separate test.
-// dispatch: masked_softmax  threadgroups=(rows)  threads=(min(TG, max(LEAST, 32 * ceil_div(cols, 128))))
+// dispatch: masked_softmax  threadgroups=(rows)  threads=(min(TG, max(LEAST, 32 * ceil_div(cols, 128 * KEEP))))
 // tune: TG = 1024, 32, 64, 128, 256
 // tune: KEEP = 2, 8, 1, 4, 16
 // tune: LEAST = 32, 1024

@@ -130,6 +130,21 @@ def test_a_short_row_has_no_simdgroup_that_is_idle(entry: Entry) -> None:
     assert threads.evaluate(long) >= 4096 // MOST_COLUMNS_OF_A_THREAD
 
 
+KEEPING = [each for each in FITTED if "KEEP" in each.kernel().tunables]
+
+
+@pytest.mark.parametrize("entry", KEEPING, ids=lambda entry: entry.name)
+def test_threads_keep_what_a_row_has(entry: Entry) -> None:
+    kernel = entry.kernel(AppleGpu())
+    (threads,) = kernel.dispatches[0].threads
+    tunables = kernel.resolve_tunables()
+    values = {**tunables, **dict.fromkeys(threads.names - {*tunables}, 1)}
+    for columns in (1000, 4096):
+        values |= {name: columns for name in ("cols", "vocabulary") if name in values}
+        kept = 4 * tunables["KEEP"] * threads.evaluate(values)
+        assert kept - columns < 128 * tunables["KEEP"]
+
+
 @every_entry
 def test_threadgroups_have_two_simdgroups(entry: Entry) -> None:
     if entry.name in SMALL_LAYERS:

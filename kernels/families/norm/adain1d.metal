@@ -1,7 +1,7 @@
 // Adaptive instance norm over time: every channel of every clip is standardised along its row and
 // given the scale and shift that a style asks for, one number each. One threadgroup per row, the
 // row read once; the variance is that of deviations, so signals far from zero lose nothing.
-// dispatch: adain1d  threadgroups=(rows)  threads=(min(TG, max(LEAST, 32 * ceil_div(cols, 128))))
+// dispatch: adain1d  threadgroups=(rows)  threads=(min(TG, max(LEAST, 32 * ceil_div(cols, 128 * KEEP))))
 // tune: TG = 1024, 32, 64, 128, 256
 // tune: KEEP = 2, 8, 1, 4
 // tune: LEAST = 32, 1024

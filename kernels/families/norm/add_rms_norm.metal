@@ -1,7 +1,7 @@
 // The sum of x and a residual, and its root-mean-square norm with a weight, both written: one
 // threadgroup per row. The sum lives in registers, so that nothing is read twice; the norm is that
 // of the sum before it is rounded.
-// dispatch: add_rms_norm  threadgroups=(rows)  threads=(min(TG, max(LEAST, 32 * ceil_div(cols, 128))))
+// dispatch: add_rms_norm  threadgroups=(rows)  threads=(min(TG, max(LEAST, 32 * ceil_div(cols, 128 * KEEP))))
 // tune: TG = 1024, 32, 64, 128, 256
 // tune: KEEP = 2, 8, 1, 4
 // tune: LEAST = 32, 1024

@@ -1,6 +1,6 @@
 // rms_norm(x) * weight * silu(gate): one threadgroup per row, which stays in registers until the
 // gate is read, where the result is written. The gate's exponential hides behind memory.
-// dispatch: gated_rms_norm  threadgroups=(rows)  threads=(min(TG, max(LEAST, 32 * ceil_div(cols, 128))))
+// dispatch: gated_rms_norm  threadgroups=(rows)  threads=(min(TG, max(LEAST, 32 * ceil_div(cols, 128 * KEEP))))
 // tune: TG = 1024, 32, 64, 128, 256
 // tune: KEEP = 2, 8, 1, 4
 // tune: LEAST = 32, 1024

@@ -1,7 +1,7 @@
 // Row root-mean-square norm with weights that are stored as their distance from one, as Gemma's
 // are: y = x / rms(x) (1 + w). The one is added in float, so that small weights of half width lose
 // nothing by it. One threadgroup per row, the row read once into registers.
-// dispatch: gemma_rms_norm  threadgroups=(rows)  threads=(min(TG, max(LEAST, 32 * ceil_div(cols, 128))))
+// dispatch: gemma_rms_norm  threadgroups=(rows)  threads=(min(TG, max(LEAST, 32 * ceil_div(cols, 128 * KEEP))))
 // tune: TG = 1024, 32, 64, 128, 256
 // tune: KEEP = 2, 8, 1, 4
 // tune: LEAST = 32, 1024

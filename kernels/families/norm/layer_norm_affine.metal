@@ -1,7 +1,7 @@
 // Row layer norm with weight and bias: one threadgroup per row, which stays in registers from the
 // mean to the variance, taken from deviations, to the result. Weight and bias come from the cache
 // that all rows share.
-// dispatch: layer_norm_affine  threadgroups=(rows)  threads=(min(TG, max(LEAST, 32 * ceil_div(cols, 128))))
+// dispatch: layer_norm_affine  threadgroups=(rows)  threads=(min(TG, max(LEAST, 32 * ceil_div(cols, 128 * KEEP))))
 // tune: TG = 1024, 32, 64, 128, 256
 // tune: KEEP = 2, 8, 1, 4
 // tune: LEAST = 32, 1024

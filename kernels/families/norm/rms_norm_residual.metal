@@ -1,6 +1,6 @@
 // residual + rms_norm(x) * weight: one threadgroup per row. The residual is read where the result is
 // written, so that three arrays go through memory once instead of the five passes of two kernels.
-// dispatch: rms_norm_residual  threadgroups=(rows)  threads=(min(TG, max(LEAST, 32 * ceil_div(cols, 128))))
+// dispatch: rms_norm_residual  threadgroups=(rows)  threads=(min(TG, max(LEAST, 32 * ceil_div(cols, 128 * KEEP))))
 // tune: TG = 1024, 32, 64, 128, 256
 // tune: KEEP = 2, 8, 1, 4
 // tune: LEAST = 32, 1024

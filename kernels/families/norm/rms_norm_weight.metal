@@ -1,7 +1,7 @@
 // Row root-mean-square norm with a weight for each column: one threadgroup per row, which stays in
 // registers between its one reduction and the product with the weights, read from the cache that
 // all rows share.
-// dispatch: rms_norm_weight  threadgroups=(rows)  threads=(min(TG, max(LEAST, 32 * ceil_div(cols, 128))))
+// dispatch: rms_norm_weight  threadgroups=(rows)  threads=(min(TG, max(LEAST, 32 * ceil_div(cols, 128 * KEEP))))
 // tune: TG = 1024, 32, 64, 128, 256
 // tune: KEEP = 2, 8, 1, 4
 // tune: LEAST = 32, 1024

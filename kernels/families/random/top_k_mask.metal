@@ -1,7 +1,7 @@
 // Logits but the count largest of each row become -inf; what equals the smallest of these stays
 // too. The cut is found by counting what is above (metalbench/ranks.h): exact, and a row is not
 // sorted. One threadgroup a row.
-// dispatch: top_k_mask  threadgroups=(rows)  threads=(min(TG, max(LEAST, 32 * ceil_div(cols, 128))))
+// dispatch: top_k_mask  threadgroups=(rows)  threads=(min(TG, max(LEAST, 32 * ceil_div(cols, 128 * KEEP))))
 // tune: TG = 1024, 128, 32, 64, 256, 512
 // tune: KEEP = 4, 1, 8
 // tune: LEAST = 32, 1024

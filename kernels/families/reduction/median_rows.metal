@@ -2,7 +2,7 @@
 // at or above (metalbench/ranks.h). A row comes from memory once, then from registers, or where it
 // is longer from the cache, and may be of any length. Of an even number of elements the other one
 // in the middle is the same or the next below, and the mean is taken.
-// dispatch: median_rows  threadgroups=(rows)  threads=(min(TG, max(LEAST, 32 * ceil_div(cols, 128))))
+// dispatch: median_rows  threadgroups=(rows)  threads=(min(TG, max(LEAST, 32 * ceil_div(cols, 128 * KEEP))))
 // tune: TG = 1024, 128, 32, 64, 256
 // tune: KEEP = 2, 1, 4, 8
 // tune: LEAST = 32, 1024

@@ -55,8 +55,10 @@ struct PlaceForRow<false> {
 
 // For kernels whose threadgroups have from `least` to `most` threads, as many as a row has quads:
 //   threads=(min(TG, max(LEAST, 32 * ceil_div(cols, 128))))
-// A short row then leaves no lane idle, and a long one has a whole core. Where `least` is not below
-// `most` the number is a constant, and loops over SIMD-groups can be unrolled.
+// A short row then leaves no lane idle, and a long one has a whole core. Where threads keep KEEP
+// quads, the divisor is 128 * KEEP: else half of what they keep or more would be beyond a row of
+// 4096. Where `least` is not below `most` the number is a constant, and loops over SIMD-groups can
+// be unrolled.
 #define ROW_PLACE_ARGUMENTS PLACE_ARGUMENTS, uint simdgroups [[simdgroups_per_threadgroup]]
 #define ROW_PLACE(least, most) metalbench::PlaceForRow<((least) < (most))>::of(PLACE, simdgroups)
 
