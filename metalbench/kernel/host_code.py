@@ -10,7 +10,18 @@ from metalbench import _core
 from metalbench.errors import Unsupported
 from metalbench.expression import Expression
 from metalbench.kernel.export import ExportedKernel
-from metalbench.kernel.header import Dispatch, Kernel, parse
+from metalbench.kernel.header import Dispatch, Kernel, Limit, parse
+from metalbench.kernel.host_limits import (
+    MOST_SIZE,
+    Range,
+    make_range,
+    write_cpp_call,
+    write_cpp_checks,
+    write_python_call,
+    write_python_checks,
+    write_swift_call,
+    write_swift_checks,
+)
 from metalbench.kernel.prepare import compile_kernel
 from metalbench.msl.frontend.declarations import (
     Declaration,
@@ -71,6 +82,23 @@ class HostPlan:
         """The names of all buffers, scratch memory included."""
         return {*self.arrays, *(each.name for each in self.kernel.scratches)}
 
+    @property
+    def ranges(self) -> list[Range]:
+        """The ranges of sizes, and of constants that launches pass as whole numbers."""
+        found = {name: Range(name, 0, MOST_SIZE) for name in self.sizes}
+        for line in self.kernel.dispatches:
+            for each in self.arguments(line):
+                if each.name in _scalar_names(self) and each.element is not None:
+                    range_ = make_range(each.name, each.element)
+                    if range_ is not None:
+                        found[each.name] = range_.intersect(found.get(each.name, range_))
+        return list(found.values())
+
+    @property
+    def checks(self) -> tuple[str, list[Range], Sequence[Limit]]:
+        """The name, the ranges and the limits, as writers of checks take them."""
+        return self.name, self.ranges, self.kernel.limits
+
     def arguments(self, line: Dispatch) -> list[_core.Argument]:
         """Return the arguments of a launch, in their order."""
         return list(self.pipelines[line.function].arguments)
@@ -129,7 +157,10 @@ def write_mlx_code(plan: HostPlan) -> str:
                 f'    header=HEADER,\n    source=r"""\n{source}""",\n)\n'
             )
         launches.append(_write_mlx_launch(plan, line, inputs, outputs))
-    parts += [_PYTHON_HELPER, _write_mlx_function(plan, launches)]
+    parts += [_PYTHON_HELPER]
+    checks = write_python_checks(*plan.checks)
+    parts += [checks] if checks else []
+    parts += [_write_mlx_function(plan, launches)]
     return "\n".join(parts)
 
 
@@ -261,7 +292,8 @@ def _write_mlx_function(plan: HostPlan, launches: Sequence[str]) -> str:
     return (
         f"def {plan.name}({', '.join(parameters)}):\n"
         f'    """{plan.task.description or plan.name}"""\n'
-        f"{''.join(lines)}{''.join(launches)}    return {results}\n"
+        f"{''.join(lines)}{write_python_call(*plan.checks)}{''.join(launches)}"
+        f"    return {results}\n"
     )
 
 
@@ -347,6 +379,7 @@ def write_objc_code(plan: HostPlan) -> str:
         for each in plan.kernel.scratches
     )
     launches = "".join(_write_objc_launch(plan, line) for line in plan.kernel.dispatches)
+    check = write_cpp_call(*plan.checks)
     fast = "YES" if plan.kernel.math == "fast" else "NO"
     return f"""\
 // {plan.task.description or plan.name}
@@ -356,6 +389,9 @@ def write_objc_code(plan: HostPlan) -> str:
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
 
 struct {kind} {{
   id<MTLDevice> device;
@@ -380,15 +416,21 @@ inline bool compile_{plan.name}(id<MTLDevice> device, NSString* text, {kind}* ke
   return true;
 }}
 
-// Encodes all launches, one after the other. Buffers, row by row without gaps:
+{write_cpp_checks(*plan.checks)}
+// Encodes all launches, one after the other. Returns false, and what is wrong in `error`, for sizes
+// and constants that the kernel is not made for; nothing is encoded then. Buffers, row by row
+// without gaps:
 {about}
-inline void encode_{plan.name}(const {kind}& kernel, id<MTLCommandBuffer> commands,
-                               {", ".join(parameters)}) {{
+inline bool encode_{plan.name}(const {kind}& kernel, id<MTLCommandBuffer> commands,
+                               {", ".join(parameters)},
+                               [[maybe_unused]] NSError** error) {{
+{check}\
   [[maybe_unused]] auto ceil_div = [](NSUInteger a, NSUInteger b) {{ return (a + b - 1) / b; }};
   [[maybe_unused]] auto min = [](NSUInteger a, NSUInteger b) {{ return std::min(a, b); }};
   [[maybe_unused]] auto max = [](NSUInteger a, NSUInteger b) {{ return std::max(a, b); }};
   id<MTLComputeCommandEncoder> encoder = [commands computeCommandEncoder];
 {scratch}{launches}  [encoder endEncoding];
+  return true;
 }}
 """
 
@@ -463,13 +505,15 @@ struct {kind} {{
 {pipelines}
   }}
 
-  /// Encodes all launches, one after the other. Buffers, row by row without gaps:
+{write_swift_checks(*plan.checks)}
+  /// Encodes all launches, one after the other. Throws for sizes and constants that the kernel is
+  /// not made for; nothing is encoded then. Buffers, row by row without gaps:
 {about}
   func encode(
     _ commands: MTLCommandBuffer,
     {joined}
-  ) {{
-    func ceil_div(_ a: Int, _ b: Int) -> Int {{ (a + b - 1) / b }}
+  ) throws {{
+{write_swift_call(*plan.checks)}    func ceil_div(_ a: Int, _ b: Int) -> Int {{ (a + b - 1) / b }}
     let encoder = commands.makeComputeCommandEncoder()!
 {scratch}{launches}    encoder.endEncoding()
   }}

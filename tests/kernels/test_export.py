@@ -6,6 +6,8 @@ Without -m slow a sample of them.
 from __future__ import annotations
 
 import inspect
+import itertools
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,14 +19,16 @@ from short_form import is_in_sample
 
 from metalbench import _core
 from metalbench.errors import DeclarationError, Unsupported
+from metalbench.expression import Parser
 from metalbench.kernel.export import export_kernel
-from metalbench.kernel.header import parse
+from metalbench.kernel.header import Limit, parse
 from metalbench.kernel.host_code import (
     plan_host_code,
     write_mlx_code,
     write_objc_code,
     write_swift_code,
 )
+from metalbench.kernel.host_limits import write_cpp_checks, write_python_checks
 from metalbench.kernel.library import Library
 from metalbench.kernel.prepare import compile_kernel
 from metalbench.mlx import patch_mlx
@@ -35,6 +39,40 @@ LIBRARY = Library()
 INCLUDE = Path(__file__).parents[1] / "metal_double/include"
 QUICK = 24  # the sample of the short form has one kernel in this number
 HOSTS = ("softmax", "mse_loss", "rms_norm", "matvec", "argmax", "top_k", "transpose_2d")
+# Kernels with limits, and values that a limit excludes, with the message.
+VIOLATIONS = [
+    ("sort_rows", {"rows": 1, "cols": 8193}, "cols: expected cols <= 8192, got cols = 8193"),
+    (
+        "mha_attention",
+        {"tokens": 8, "dims": 66, "heads": 4},
+        "dims, heads: expected dims % heads == 0, got dims = 66, heads = 4",
+    ),
+    (
+        "mha_attention",
+        {"tokens": 8, "dims": 64, "heads": 0},
+        "dims, heads: expected dims % heads == 0, got dims = 64, heads = 0",
+    ),
+    (
+        "mha_attention",
+        {"tokens": 8, "dims": 516, "heads": 4},
+        "dims, heads: expected dims / heads <= 128, got dims = 516, heads = 4",
+    ),
+    (
+        "qmv4",
+        {"rows": 32, "cols": 96},
+        "cols: expected cols % 64 == 0, got cols = 96",
+    ),
+    (
+        "relu",
+        {"rows": 2**16, "cols": 2**16},
+        "rows, cols: expected rows * cols <= 4294967292, got rows = 65536, cols = 65536",
+    ),
+    (
+        "softmax",
+        {"rows": 8, "cols": 2**32},
+        "cols: expected 0 <= cols <= 4294967295, got cols = 4294967296",
+    ),
+]
 
 
 def list_by_speed() -> Iterator[object]:
@@ -93,7 +131,85 @@ def test_the_code_for_mlx_computes_the_same_bits(name):
     assert bits == computed(kernel, task, dtype)
 
 
-@pytest.mark.parametrize("name", [*HOSTS, "kv_append", "masked_scatter"])
+@pytest.mark.parametrize(("name", "values", "message"), VIOLATIONS)
+def test_checks_in_python_refuse_what_a_limit_excludes(name, values, message):
+    space: dict[str, object] = {}
+    exec(write_python_checks(*planned(name).checks), space)
+    check = space["check_arguments"]
+    with pytest.raises(ValueError, match=f"^{re.escape(f'[{name}] {message}')}$"):
+        check(**{each: values[each] for each in inspect.signature(check).parameters})
+
+
+def test_the_function_for_mlx_checks_before_it_launches():
+    space: dict[str, object] = {}
+    undo = patch_mlx(device="cpu")
+    try:
+        exec(write_mlx_code(planned("mha_attention")), space)
+        arrays = {name: mx.zeros((64, 64)) for name in ("x", "w_q", "w_k", "w_v", "w_out")}
+        with mx.stream(mx.cpu):
+            assert space["mha_attention"](**arrays, heads=4).shape == (64, 64)
+            with pytest.raises(ValueError, match="expected dims % heads == 0, got dims = 64, h"):
+                space["mha_attention"](**arrays, heads=3)
+    finally:
+        undo()
+
+
+@pytest.mark.parametrize("name", list(list_by_speed()))
+def test_checks_accept_the_headline_size(name):
+    plan = planned(name)
+    space: dict[str, object] = {}
+    exec(write_python_checks(*plan.checks), space)
+    check = space.get("check_arguments")
+    if check is not None:
+        values = {**plan.task.constants, **plan.task.sizes[plan.task.headline]}
+        check(**{each: values[each] for each in inspect.signature(check).parameters})
+
+
+# A limit with every operator and function, and numbers on both sides of it.
+ARITHMETIC = "min(a - b, a) / b % 5 + ceil_div(a, b) * max(b, 2) <= 40"
+
+
+def test_checks_in_cpp_agree_with_the_limits(tmp_path):
+    """The C++ is run, with numbers that overflow and a divisor of zero among them."""
+    kernels = [*dict.fromkeys(name for name, _, _ in VIOLATIONS)]
+    code = [write_cpp_checks(*planned(name).checks) for name in kernels]
+    parser = Parser(ARITHMETIC)
+    left = parser.expression()
+    parser.expect("<=")
+    limit = Limit(left, "<=", parser.expression(), 1)
+    code.append(write_cpp_checks("arithmetic", (), (limit,)))
+    calls = []
+    expected = []
+    for name, values, message in VIOLATIONS:
+        signature = next(each for each in code if f" check_{name}(" in each)
+        names = re.findall(r"NSUInteger (\w+)", signature.split(f" check_{name}(")[1].split(")")[0])
+        calls.append(f"check_{name}({', '.join(f'{values[each]}ul' for each in names)})")
+        expected.append(f"[{name}] {message}")
+    for a, b in itertools.product((0, 1, 2, 7, 19, 63, 2**62, 2**63, 2**64 - 1), repeat=2):
+        calls.append(f"check_arithmetic({a}ul, {b}ul)")
+        try:
+            is_held = not limit.find_violation({"a": a, "b": b})
+        except DeclarationError:
+            is_held = False
+        got = f"[arithmetic] a, b: expected {ARITHMETIC}, got a = {a}, b = {b}"
+        expected.append("" if is_held else got)
+    assert "" in expected
+    prints = "".join(f"  std::puts({call}.c_str());\n" for call in calls)
+    file, program = tmp_path / "checks.cpp", tmp_path / "checks"
+    file.write_text(
+        "#include <algorithm>\n#include <cstdint>\n#include <cstdio>\n#include <optional>\n"
+        "#include <string>\n#include <string_view>\nusing NSUInteger = unsigned long;\n"
+        + "\n".join(code)
+        + f"\nint main() {{\n{prints}}}\n"
+    )
+    flags = ["-std=c++20", "-Wall", "-Wextra", "-Werror", "-fsanitize=undefined"]
+    flags += ["-fsanitize-trap=undefined"]
+    subprocess.run([*compiler(), *flags, str(file), "-o", str(program)], check=True)
+    answer = subprocess.run([str(program)], capture_output=True, text=True, check=True)
+    assert answer.stdout.split("\n")[:-1] == expected
+
+
+@pytest.mark.parametrize("name", [*HOSTS, "kv_append", "masked_scatter", "mha_attention", "qmv4"])
 def test_the_objective_cpp_compiles_against_headers_of_metal(name, tmp_path):
     file = tmp_path / f"{name}.mm"
     file.write_text(write_objc_code(planned(name)))
@@ -106,7 +222,7 @@ def test_the_objective_cpp_compiles_against_headers_of_metal(name, tmp_path):
     assert answer.returncode == 0, answer.stderr
 
 
-@pytest.mark.parametrize("name", [*HOSTS, "kv_append", "masked_scatter"])
+@pytest.mark.parametrize("name", [*HOSTS, "kv_append", "masked_scatter", "mha_attention", "qmv4"])
 def test_the_swift_code_binds_every_argument(name):
     """There is no compiler of Swift here: brackets match, and each index is set once a launch."""
     plan = planned(name)
@@ -119,6 +235,22 @@ def test_the_swift_code_binds_every_argument(name):
         for each in plan.arguments(line):
             assert launch.count(f"index: {each.index})") == 1
         assert launch.count("threadsPerThreadgroup:") == 1
+
+
+@pytest.mark.parametrize("name", ["mha_attention", "sort_rows", "qmv4", "relu"])
+def test_the_swift_code_checks_every_limit_before_it_encodes(name):
+    plan = planned(name)
+    text = write_swift_code(plan)
+    assert plan.kernel.limits
+    check = text.split("private static func check(")[1].split("\n  }\n")[0]
+    for limit in plan.kernel.limits:
+        assert f": expected {limit}, got " in check
+    for each in plan.sizes:
+        assert f"guard 0 <= {each}, {each} <= " in check
+    for called in set(re.findall(r"\b(?:add|subtract|multiply|divide|remainder)\(", check)):
+        assert f"func {called}" in check
+    body = text.split("  func encode(")[1]
+    assert body.index("try Self.check(") < body.index("makeComputeCommandEncoder")
 
 
 def test_values_replace_tunables_and_the_element_type():
