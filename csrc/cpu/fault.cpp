@@ -44,6 +44,8 @@ const char* rule_name(Rule rule) {
       return "float-cast";
     case Rule::signed_overflow:
       return "signed-overflow";
+    case Rule::special_value:
+      return "special-value";
     case Rule::trap:
       return "trap";
     case Rule::time_limit:
@@ -88,6 +90,8 @@ Rule rule_of(mb::Finding finding) {
       return Rule::signed_overflow;
     case mb::Finding::member:
       return Rule::out_of_bounds;
+    case mb::Finding::special_value:
+      return Rule::special_value;
     case mb::Finding::texel:
       return Rule::texture_bounds;
   }

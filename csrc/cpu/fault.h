@@ -29,6 +29,7 @@ enum class Rule : std::uint8_t {
   overflow,
   float_cast,
   signed_overflow,
+  special_value,  // an infinity or NaN in arithmetic with fast math
   trap,
   time_limit,
 };

@@ -103,6 +103,9 @@ std::string in_words(const mb::Undefined& what) {
       return "access out of bounds of " + std::string(what.name) + ": at byte " +
              std::to_string(static_cast<std::int64_t>(what.value[1])) +
              " from its first, in another member of the same struct";
+    case mb::Finding::special_value:
+      return std::string("fast math computes ") + (what.value[0] != 0 ? "NaN" : "an infinity") +
+             ", or with one; the compiler of macOS 14 may assume that there is none";
     default:
       return what.name == nullptr ? "undefined behaviour" : what.name;
   }

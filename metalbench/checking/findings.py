@@ -96,6 +96,14 @@ _KINDS = (
         True,
     ),
     CheckKind("float-cast", "arithmetic", "a float that does not fit the integer type", "", True),
+    CheckKind(
+        "special-value",
+        "arithmetic",
+        "an infinity or NaN in arithmetic with fast math",
+        "remove the line `// math: fast`, or start a maximum at -FLT_MAX and test the bits "
+        "of a NaN",
+        True,
+    ),
     CheckKind("assertion", "arithmetic", "an assert() that does not hold"),
     CheckKind("trap", "arithmetic", "undefined behaviour that the compiler replaced by a trap"),
     CheckKind("fault", "mem", "a fault of unknown kind"),

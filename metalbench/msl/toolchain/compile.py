@@ -390,17 +390,18 @@ def compile_shared_object(
     *,
     checked: bool,
     fibers: bool = False,
+    check_arithmetic: bool = False,
     follow: bool = False,
     reasons: list[str] | None = None,
 ) -> StackUsage:
     """Compile lowered text with these flags and link it; return its functions' stack usage.
 
     If optimisations are reduced, the reason is appended to `reasons`. Code of `fibers` gets a block
-    layout in which divergent lanes reconverge. A checked build may `follow` uninitialised values
-    from their declaration to their use. Where the linker leaves debug information in the object
-    file, that is stored next to the library. Raise CompileError with clang's messages, translated
-    by `translate.clang`, or with the linker's messages about undefined symbols, translated by
-    `translate.linker`.
+    layout in which divergent lanes reconverge. A checked build may `check_arithmetic` for
+    infinities and NaN with fast math, and `follow` uninitialised values from their declaration to
+    their use. Where the linker leaves debug information in the object file, that is stored next to
+    the library. Raise CompileError with clang's messages, translated by `translate.clang`, or with
+    the linker's messages about undefined symbols, translated by `translate.linker`.
     """
     reasons = [] if reasons is None else reasons
     parsing = [*options, "-Xclang", "-disable-llvm-passes"]
@@ -412,7 +413,7 @@ def compile_shared_object(
     # Only findings of checked builds are reported with columns.
     located = translate.map_columns(generated) if checked else generated
     module = Module(located)
-    give_metal_semantics(module, checked=checked)
+    give_metal_semantics(module, checked=checked, arithmetic=check_arithmetic)
     if follow:
         convert_branches_to_selects(module)
         memory_sanitizer.instrument_results(module)

@@ -90,6 +90,7 @@ def compile_threads(
             options,
             checked=checked,
             fibers=fibers,
+            check_arithmetic=checked and "arithmetic" in tools,
             follow=checked and "init" in tools,
             reasons=reasons,
         )

@@ -18,6 +18,7 @@ from metalbench.msl.ir.operands import (
 from metalbench.msl.ir.rewriter import Rewriter
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.ir.types import Int, Vector
+from metalbench.msl.transforms.finite_values import check_finite_values
 from metalbench.msl.transforms.member_bounds import check_member_bounds
 from metalbench.msl.transforms.provenance import pass_origins
 from metalbench.msl.transforms.source_names import name_subscripts
@@ -28,9 +29,14 @@ _SHIFTS = ("shl", "lshr", "ashr")
 _DEFINED_OTHERWISE = tuple(f" = {each} " for each in (*_DIVISIONS, *_SHIFTS))
 
 
-def give_metal_semantics(module: Module, *, checked: bool) -> None:
-    """Change a module before LLVM's passes; instrument a checked build. Raises IrError."""
+def give_metal_semantics(module: Module, *, checked: bool, arithmetic: bool = False) -> None:
+    """Change a module before LLVM's passes; instrument a checked build. Raises IrError.
+
+    Builds that check `arithmetic` also check for values that fast math may assume absent.
+    """
     if checked:
+        if arithmetic:
+            check_finite_values(module)
         check_copies(module)
         check_member_bounds(module)
         pass_origins(module)

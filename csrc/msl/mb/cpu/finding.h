@@ -14,6 +14,7 @@ enum class Finding : FindingNumber {
   signed_overflow,   // of a sum, difference, product or negation
   member,            // `value` is the begin of an array member of a struct, and the offset of an
                      // access from there; `type[1]` is null
+  special_value,     // `value` is 1 if it is NaN, 0 if it is an infinity
   texel,             // outside of its texture; `value` is the address of an OutsideTexel
 };
 

@@ -70,6 +70,17 @@ mb_out_of_bounds(const mb::OperandTypes* types, mb::uptr index, const char* name
               __builtin_return_address(0)});
 }
 
+// Arithmetic with fast math on an infinity or NaN, or with one as its result
+// (metalbench/msl/transforms/finite_values.py).
+[[gnu::noinline]] MB_UNTRACED MB_NOT_SHADOWED static void mb_special_value(mb::u32 is_nan) {
+  mb::report({mb::Finding::special_value, {nullptr, nullptr}, {is_nan, 0}, nullptr,
+              __builtin_return_address(0)});
+}
+extern "C" [[gnu::used, gnu::visibility("hidden")]] MB_EMITTED MB_FUNC MB_UNTRACED MB_NOT_SHADOWED void
+mb_check_finite(mb::u32 is_special, mb::u32 is_nan) {
+  if (__builtin_expect(is_special, 0)) mb_special_value(is_nan);
+}
+
 #undef MB_HANDLER
 
 #endif
