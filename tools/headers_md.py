@@ -69,6 +69,7 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
     "products": (
         "Matrix products",
         {
+            "matvec": "matvec",
             "tiles": "tiles",
             "tile_sources": "tiles",
             "tile_operand": "tiles",

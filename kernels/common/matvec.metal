@@ -6,7 +6,7 @@
 // tune: TG = 128, 32, 64, 256
 // tune: ROWS = 4, 1, 2, 8
 // dtypes: float32, float16, bfloat16
-#include "metalbench/quads.h"
+#include "metalbench/matvec.h"
 using namespace metalbench;
 
 [[kernel]] void matvec(device const DTYPE* a, device const DTYPE* x, device DTYPE* y,
@@ -18,26 +18,7 @@ using namespace metalbench;
   if (first >= rows) {
     return;
   }
-  // Rows past the last one repeat it, so that the loop needs no test; they are not stored.
-  device const DTYPE* row[ROWS];
-  float4 sums[ROWS];
-  UNROLLED
-  for (uint r = 0; r < ROWS; ++r) {
-    row[r] = a + ulong(min(first + r, rows - 1)) * cols;
-    sums[r] = 0.0f;
-  }
-  for (uint column = 4 * lane; column < cols; column += 4 * 32) {
-    const float4 v = load_quad(x, column, cols);
-    UNROLLED
-    for (uint r = 0; r < ROWS; ++r) {
-      sums[r] = fma(load_quad(row[r], column, cols), v, sums[r]);
-    }
-  }
-  UNROLLED
-  for (uint r = 0; r < ROWS; ++r) {
-    const float sum = simd_sum(total(sums[r]));
-    if (lane == 0 && first + r < rows) {
-      y[first + r] = DTYPE(sum);
-    }
-  }
+  RowProducts<ROWS> products(first, rows, lane);
+  products.add(a, cols, VectorQuads<DTYPE>{x, cols});
+  products.store(y);
 }

@@ -147,6 +147,11 @@ def tiles() -> Case:
     return Case(inputs, {"c": 2 * wide(a) @ wide(b) + c0})
 
 
+def matvec() -> Case:
+    a, x = normal(19, 301, dtype=np.float16), normal(301, dtype=np.float16)
+    return Case({"a": a, "x": x, "rows": 19, "cols": 301}, {"y": wide(a) @ (wide(x) + 1)}, 1e-4)
+
+
 def linear() -> Case:
     x, w, bias = normal(37, 50), normal(41, 50), normal(41)
     inputs = {"x": x, "w": w, "bias": bias, "batch": 37, "inner": 50, "features": 41}
@@ -185,7 +190,7 @@ CASES = {
     each.__name__: each
     for each in (
         *(quads, inlined, elementwise, activations, reduce, rows, arg_rows, norm, scan, sort),
-        *(array_sum, columns, tiles, linear, attention, philox),
+        *(array_sum, columns, matvec, tiles, linear, attention, philox),
     )
 } | {"softmax": softmax_rows}
 

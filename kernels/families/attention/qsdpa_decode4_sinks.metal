@@ -41,8 +41,6 @@ using namespace metalbench;
     device DTYPE* y, constant uint& keys, constant uint& dims, constant uint& window,
     uint query [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
   const uint spans = (min(keys, window) + SPAN - 1) / SPAN;
-  const ulong first = ulong(query) * spans;
-  threadgroup Merge<8>::Memory memory;
-  Merge<8>::join(partial + first * dims, StoredLevels{(device const float2*)level + first},
-                 y + ulong(query) * dims, spans, dims, memory, PLACE, kLog2E * float(sinks[query]));
+  threadgroup MergeMemory memory;
+  merge_spans(partial, level, y, query, spans, dims, memory, PLACE, kLog2E * float(sinks[query]));
 }

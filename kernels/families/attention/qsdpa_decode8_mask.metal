@@ -39,8 +39,6 @@ using namespace metalbench;
     device const float* partial, device const float* level, device DTYPE* y, constant uint& keys,
     constant uint& dims, uint query [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
   const uint spans = (keys + SPAN - 1) / SPAN;
-  const ulong first = ulong(query) * spans;
-  threadgroup Merge<8>::Memory memory;
-  Merge<8>::join(partial + first * dims, StoredLevels{(device const float2*)level + first},
-                 y + ulong(query) * dims, spans, dims, memory, PLACE);
+  threadgroup MergeMemory memory;
+  merge_spans(partial, level, y, query, spans, dims, memory, PLACE);
 }

@@ -55,8 +55,6 @@ struct PagedCache {
     constant uint& page, constant uint& dims, uint query [[threadgroup_position_in_grid]],
     PLACE_ARGUMENTS) {
   const uint spans = (most * page + SPAN - 1) / SPAN;
-  const ulong first = ulong(query) * spans;
-  threadgroup Merge<8>::Memory memory;
-  Merge<8>::join(partial + first * dims, StoredLevels{(device const float2*)level + first},
-                 y + ulong(query) * dims, spans, dims, memory, PLACE);
+  threadgroup MergeMemory memory;
+  merge_spans(partial, level, y, query, spans, dims, memory, PLACE);
 }

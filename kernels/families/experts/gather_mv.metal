@@ -6,7 +6,7 @@
 // tune: TG = 64, 32, 128, 256
 // tune: ROWS = 4, 2, 8
 // dtypes: float32, float16, bfloat16
-#include "metalbench/quads.h"
+#include "metalbench/matvec.h"
 using namespace metal;
 using namespace metalbench;
 
@@ -21,24 +21,7 @@ using namespace metalbench;
   }
   device const DTYPE* token = x + ulong(group.y) * inner;
   device const DTYPE* matrix = w + ulong(expert[group.y]) * features * inner;
-  float4 sums[ROWS];
-  UNROLLED
-  for (uint r = 0; r < ROWS; ++r) {
-    sums[r] = 0.0f;
-  }
-  for (uint column = 4 * lane; column < inner; column += 4 * 32) {
-    const float4 v = load_quad(token, column, inner);
-    UNROLLED
-    for (uint r = 0; r < ROWS; ++r) {
-      const uint row = min(first + r, features - 1);
-      sums[r] = fma(load_quad(matrix + ulong(row) * inner, column, inner), v, sums[r]);
-    }
-  }
-  UNROLLED
-  for (uint r = 0; r < ROWS; ++r) {
-    const float sum = simd_sum(total(sums[r]));
-    if (lane == 0 && first + r < features) {
-      y[ulong(group.y) * features + first + r] = DTYPE(sum);
-    }
-  }
+  RowProducts<ROWS> products(first, features, lane);
+  products.add(matrix, inner, VectorQuads<DTYPE>{token, inner});
+  products.store(y + ulong(group.y) * features);
 }

@@ -9,7 +9,7 @@
 // tune: ROWS = 4, 2, 8
 // dtypes: float32, float16, bfloat16
 #include "metalbench/activations.h"
-#include "metalbench/quads.h"
+#include "metalbench/matvec.h"
 using namespace metal;
 using namespace metalbench;
 
@@ -30,27 +30,10 @@ using namespace metalbench;
   if (first >= dims) {
     return;
   }
-  float4 sums[ROWS];
-  UNROLLED
-  for (uint r = 0; r < ROWS; ++r) {
-    sums[r] = 0.0f;
-  }
+  RowProducts<ROWS> products(first, dims, lane);
   for (uint i = group.y * k; i < (group.y + 1) * k; ++i) {
     device const DTYPE* matrix = w + ulong(expert[i]) * dims * inner;
-    for (uint column = 4 * lane; column < inner; column += 4 * 32) {
-      const float4 v = load_quad(hidden + ulong(i) * inner, column, inner);
-      UNROLLED
-      for (uint r = 0; r < ROWS; ++r) {
-        const uint row = min(first + r, dims - 1);
-        sums[r] = fma(load_quad(matrix + ulong(row) * inner, column, inner), v, sums[r]);
-      }
-    }
+    products.add(matrix, inner, VectorQuads<float>{hidden + ulong(i) * inner, inner});
   }
-  UNROLLED
-  for (uint r = 0; r < ROWS; ++r) {
-    const float sum = simd_sum(total(sums[r]));
-    if (lane == 0 && first + r < dims) {
-      y[ulong(group.y) * dims + first + r] = DTYPE(sum);
-    }
-  }
+  products.store(y + ulong(group.y) * dims);
 }

@@ -10,11 +10,6 @@
 using namespace metal;
 using namespace metalbench;
 
-struct Logit {
-  device const DTYPE* logits;
-  float operator()(uint i) const { return float(logits[i]); }
-};
-
 [[kernel]] void moe_router(device const DTYPE* logits, device DTYPE* weights, device uint* expert,
                            constant uint& tokens, constant uint& experts, constant uint& k,
                            uint group [[threadgroup_position_in_grid]],
@@ -24,7 +19,7 @@ struct Logit {
   if (token >= tokens) {
     return;
   }
-  LaneTop top = LaneTop::of(Logit{logits + ulong(token) * experts}, experts, lane);
+  LaneTop top = LaneTop::of(Logits<DTYPE>{logits + ulong(token) * experts}, experts, lane);
   const float peak = LaneTop::number_of(top.largest());
   float power = 0.0f;
   uint mine = 0;

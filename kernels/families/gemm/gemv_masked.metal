@@ -5,9 +5,23 @@
 // tune: TG = 64, 32, 128, 256
 // tune: ROWS = 4, 2, 8
 // dtypes: float32, float16, bfloat16
-#include "metalbench/quads.h"
+#include "metalbench/matvec.h"
 using namespace metal;
 using namespace metalbench;
+
+struct MaskedQuads {
+  device const DTYPE* x;
+  device const uint* mask;
+  uint cols;
+  INLINED float4 operator()(uint column) const {
+    float4 v = load_quad(x, column, cols);
+    UNROLLED
+    for (uint i = 0; i < 4; ++i) {
+      v[i] = mask[min(column + i, cols - 1)] ? v[i] : 0.0f;
+    }
+    return v;
+  }
+};
 
 [[kernel]] void gemv_masked(device const DTYPE* a, device const DTYPE* x, device const uint* mask,
                             device DTYPE* y, constant uint& rows, constant uint& cols,
@@ -18,28 +32,7 @@ using namespace metalbench;
   if (first >= rows) {
     return;
   }
-  float4 sums[ROWS];
-  UNROLLED
-  for (uint r = 0; r < ROWS; ++r) {
-    sums[r] = 0.0f;
-  }
-  for (uint column = 4 * lane; column < cols; column += 4 * 32) {
-    float4 v = load_quad(x, column, cols);
-    UNROLLED
-    for (uint i = 0; i < 4; ++i) {
-      v[i] = mask[min(column + i, cols - 1)] ? v[i] : 0.0f;
-    }
-    UNROLLED
-    for (uint r = 0; r < ROWS; ++r) {
-      const ulong row = min(first + r, rows - 1);
-      sums[r] = fma(load_quad(a + row * cols, column, cols), v, sums[r]);
-    }
-  }
-  UNROLLED
-  for (uint r = 0; r < ROWS; ++r) {
-    const float sum = simd_sum(total(sums[r]));
-    if (lane == 0 && first + r < rows) {
-      y[first + r] = DTYPE(sum);
-    }
-  }
+  RowProducts<ROWS> products(first, rows, lane);
+  products.add(a, cols, MaskedQuads{x, mask, cols});
+  products.store(y);
 }

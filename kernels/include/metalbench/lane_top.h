@@ -12,6 +12,13 @@ namespace metalbench {
 
 using namespace metal;
 
+// The numbers of an array, for LaneTop::of().
+template <typename T>
+struct Logits {
+  device const T* logits;
+  float operator()(uint i) const { return float(logits[i]); }
+};
+
 struct LaneTop {
   static constant constexpr uint kHeld = 8;
   static constant constexpr uint kNone = 0;

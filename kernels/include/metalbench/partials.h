@@ -86,4 +86,18 @@ struct Merge {
   }
 };
 
+// The last dispatch of an attention over spans of keys, with a threadgroup of 256 threads for each
+// query: joins the partials of `query`. Needs
+//   dispatch: merge  threadgroups=(queries)  threads=(256)
+using MergeMemory = Merge<8>::Memory;
+
+template <typename Out>
+inline void merge_spans(device const float* out, device const float* levels, device Out* y,
+                        uint query, uint spans, uint dims, threadgroup MergeMemory& memory,
+                        Place place, float logit = -INFINITY) {
+  const ulong first = ulong(query) * spans;
+  Merge<8>::join(out + first * dims, StoredLevels{(device const float2*)levels + first},
+                 y + ulong(query) * dims, spans, dims, memory, place, logit);
+}
+
 }  // namespace metalbench
