@@ -175,6 +175,22 @@ def test_mathematical_functions_do_not_count_as_their_instructions_on_a_processo
     assert lints.reports["f"].registers < 10
 
 
+def test_minima_of_arguments_are_in_uniform_registers(tmp_path):
+    def registers_of(rows: str) -> int:
+        body = f"""
+        float sums[8] = {{}};
+        for (uint q = i; q < n; q += 1024) {{
+          for (uint j = 0; j < 8; ++j) sums[j] += x[q + {rows} * n];
+        }}
+        y[i] = sums[0] + sums[1] + sums[2] + sums[3] + sums[4] + sums[5] + sums[6] + sums[7];
+        """
+        bare = read_standalone_kernel(write(tmp_path, body), None)
+        lints = lint_kernel(bare.kernel, bare.task, bare.size, dtype_name="float32")
+        return lints.reports["f"].registers
+
+    assert registers_of("min(j, k)") <= registers_of("(j * k)")
+
+
 def test_products_of_matrices_keep_accumulators_in_registers(tmp_path):
     body = """
     simdgroup_float8x8 sums[4];

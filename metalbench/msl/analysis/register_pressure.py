@@ -29,6 +29,8 @@ from metalbench.msl.ir.types import ArrayType, Float, Int, Layout, Pointer, Stru
 
 # 16-bit units of an address in threadgroup memory (applegpu: the operands of threadgroup loads).
 _THREADGROUP_ADDRESS = 1
+# LLVM's functions that are one instruction of integer arithmetic.
+_ARITHMETIC = ("llvm.umin.", "llvm.umax.", "llvm.smin.", "llvm.smax.", "llvm.abs.")
 # Instructions whose result is in the registers of their operands.
 _ALIASES = (
     *("getelementptr", "zext", "sext", "trunc", "bitcast", "freeze", "inttoptr", "ptrtoint"),
@@ -253,7 +255,11 @@ def _is_in_uniform_register(
         return True
     value = Value(instruction.type, instruction.result)
     # Arithmetic may be computed earlier than it is written, a load may not.
-    is_arithmetic = not isinstance(instruction, Memory | CallInstruction | Phi | Atomic)
+    is_arithmetic = (
+        instruction.name.startswith(_ARITHMETIC)
+        if isinstance(instruction, CallInstruction)
+        else not isinstance(instruction, Memory | Phi | Atomic)
+    )
     early = block is code.function.entry or is_arithmetic
     return early and code.uniformity.get(value) is UNIFORM
 
