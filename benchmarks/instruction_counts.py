@@ -343,9 +343,6 @@ CASES = {
     "qmv": Case(
         "qmv, 4 bits, 4096 columns", "qmv4", "float16", dict(rows=64, cols=4096),
         "multiply-add", _elements, _qmv,
-        "Each weight gets its scale and bias by one fused operation before the product; "
-        "MLX applies them to sums of a group, and shifts the vector instead of the "
-        "weights",
     ),
     "gemm": Case(
         "gemm, depth 4096 (g, p, d)", "rect_mm", "float16", _PRODUCT,

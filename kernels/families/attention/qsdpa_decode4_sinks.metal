@@ -9,7 +9,7 @@
 // tune: SHARED = 4, 1, 2, 8
 // tune: TG = 128, 64, 256
 // dtypes: float32, float16, bfloat16
-// limits: dims <= 256, dims % 64 == 0, heads % kv_heads == 0
+// limits: dims <= 256, dims % 64 == 0, heads % kv_heads == 0, keys * dims / 8 <= 4294967295
 #include "metalbench/quantised_cache.h"
 #include "metalbench/tiles.h"
 using namespace metalbench;
@@ -28,8 +28,9 @@ using namespace metalbench;
   const uint spans = (keys - start + SPAN - 1) / SPAN;
   const ulong rows = ulong(group.y) * keys, own = ulong(group.y) * shared;
   Decode decode(q + own * dims, group.x * SHARED, shared, dims, PLACE);
-  const QuantisedCache<Format> cache = {{k, {k_scales, k_biases}, dims, rows},
-                                        {v, {v_scales, v_biases}, dims, rows}};
+  const Weights<Format> all_k = {k, {k_scales, k_biases}, dims};
+  const Weights<Format> all_v = {v, {v_scales, v_biases}, dims};
+  const QuantisedCache<Format> cache = {all_k.from_row(rows), all_v.from_row(rows)};
   decode.walk(cache, start + group.z * SPAN, min(keys, start + (group.z + 1) * SPAN), PLACE);
   device float2* levels = (device float2*)level;
   decode.store({partial + own * spans * dims, levels + own * spans, spans, dims}, group.z,

@@ -4,6 +4,9 @@
 // dispatch: gather_qmv  threadgroups=(ceil_div(rows, ROWS * TG / 32), tokens)  threads=(TG)
 // tune: TG = 64, 32, 128, 256
 // tune: ROWS = 4, 2, 8
+// tune: HALVES = 1, 0
+// defaults: cpu HALVES = 0
+// defaults: cuda HALVES = 0
 // dtypes: float32, float16, bfloat16
 // limits: cols % 64 == 0
 #include "metalbench/quantised_matvec.h"
@@ -15,12 +18,10 @@ using namespace metalbench;
                            uint2 group [[threadgroup_position_in_grid]],
                            uint lane [[thread_index_in_simdgroup]],
                            uint simdgroup [[simdgroup_index_in_threadgroup]]) {
-  using Format = WholeNumbers<DTYPE, 4, 64>;
+  using Format = WholeNumbers<DTYPE, 4, 64, HALVES>;
   const Weights<Format> weights = {w, {w_scales, w_biases}, cols};
   const uint first = (group.x * (TG / 32) + simdgroup) * ROWS;
-  if (first < rows) {
-    const PlainVector<DTYPE> vector = {x + ulong(group.y) * cols};
-    quantised_matvec<ROWS, 1>(weights.from_row(ulong(expert[group.y]) * rows), vector,
-                           y + ulong(group.y) * rows, rows, first, lane);
-  }
+  const PlainVector<DTYPE> vector = {x + ulong(group.y) * cols};
+  quantised_matvec<ROWS, 1>(weights.from_row(ulong(expert[group.y]) * rows), vector,
+                         y + ulong(group.y) * rows, rows, first, lane);
 }

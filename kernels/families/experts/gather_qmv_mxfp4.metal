@@ -16,9 +16,7 @@ using namespace metalbench;
                            uint simdgroup [[simdgroup_index_in_threadgroup]]) {
   const Weights<MxFp4> weights = {w, {w_scales}, cols};
   const uint first = (group.x * (TG / 32) + simdgroup) * ROWS;
-  if (first < rows) {
-    const PlainVector<DTYPE> vector = {x + ulong(group.y) * cols};
-    quantised_matvec<ROWS, 1>(weights.from_row(ulong(expert[group.y]) * rows), vector,
-                           y + ulong(group.y) * rows, rows, first, lane);
-  }
+  const PlainVector<DTYPE> vector = {x + ulong(group.y) * cols};
+  quantised_matvec<ROWS, 1>(weights.from_row(ulong(expert[group.y]) * rows), vector,
+                         y + ulong(group.y) * rows, rows, first, lane);
 }

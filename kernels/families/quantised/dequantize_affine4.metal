@@ -10,7 +10,7 @@
 // instance: q8_g64 BITS = 8, GROUP = 64
 // tune: TG = 128, 32, 64, 256
 // dtypes: float32, float16, bfloat16
-// limits: cols % GROUP == 0
+// limits: cols % GROUP == 0, rows * cols / 32 * BITS <= 4294967295
 #include "metalbench/quantised.h"
 using namespace metalbench;
 

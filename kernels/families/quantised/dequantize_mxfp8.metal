@@ -4,6 +4,7 @@
 // dispatch: dequantize  threads_in_grid=(cols / 4, rows)  threads=(TG, 1)
 // tune: TG = 128, 32, 64, 256
 // dtypes: float32, float16, bfloat16
+// limits: rows * cols / 4 <= 4294967295
 #include "metalbench/quantised.h"
 using namespace metalbench;
 

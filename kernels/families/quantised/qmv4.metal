@@ -1,5 +1,6 @@
 // Matrix times vector, weights of 2 to 8 bits with a scale and a bias a group, by packs of 32 codes
-// (metalbench/quantised_matvec.h). STAGED is whether threadgroups keep the vector in their memory.
+// (metalbench/quantised_matvec.h). STAGED is whether threadgroups keep the vector in their memory,
+// HALVES whether codes become halves, two at a time, or floats.
 // dispatch: qmv  threadgroups=(ceil_div(rows, ROWS * TG / 32))  threads=(TG)
 // instance: q4_g64 BITS = 4, GROUP = 64
 // instance: q4_g32 BITS = 4, GROUP = 32
@@ -14,6 +15,9 @@
 // tune: ROWS = 4, 1, 2, 8
 // tune: AHEAD = 1, 2, 4
 // tune: STAGED = 0, 1
+// tune: HALVES = 1, 0
+// defaults: cpu HALVES = 0
+// defaults: cuda HALVES = 0
 // dtypes: float32, float16, bfloat16
 // limits: cols % GROUP == 0
 #include "metalbench/quantised_matvec.h"
@@ -23,15 +27,13 @@ using namespace metalbench;
                     device const DTYPE* w_biases, device DTYPE* y, constant uint& rows,
                     constant uint& cols, uint group [[threadgroup_position_in_grid]],
                     PLACE_ARGUMENTS) {
-  using Format = WholeNumbers<DTYPE, BITS, GROUP>;
+  using Format = WholeNumbers<DTYPE, BITS, GROUP, HALVES>;
   const Weights<Format> weights = {w, {w_scales, w_biases}, cols};
   const uint first = (group * (TG / 32) + simdgroup) * ROWS;
 #if STAGED
   threadgroup float4 quads[TileOfVector::kQuads];
   staged_matvec<ROWS, AHEAD, TG>(weights, x, y, rows, first, quads, PLACE);
 #else
-  if (first < rows) {
-    quantised_matvec<ROWS, AHEAD>(weights, PlainVector<DTYPE>{x}, y, rows, first, lane);
-  }
+  quantised_matvec<ROWS, AHEAD>(weights, PlainVector<DTYPE>{x}, y, rows, first, lane);
 #endif
 }

@@ -14,6 +14,9 @@
 // instance: q8_g32 BITS = 8, GROUP = 32
 // tune: TG = 448, 128, 256
 // tune: SIMDGROUPS = 1792, 512, 1024, 3584
+// tune: HALVES = 1, 0
+// defaults: cpu HALVES = 0
+// defaults: cuda float32 HALVES = 0
 // dtypes: float32, float16, bfloat16
 // limits: cols % GROUP == 0
 #include "metalbench/quantised_columns.h"
@@ -24,7 +27,7 @@ using namespace metalbench;
     device const DTYPE* w_biases, device DTYPE* y, constant uint& rows, constant uint& cols,
     uint group [[threadgroup_position_in_grid]], uint threads [[threads_per_threadgroup]],
     PLACE_ARGUMENTS) {
-  using Format = WholeNumbers<DTYPE, BITS, GROUP>;
+  using Format = WholeNumbers<DTYPE, BITS, GROUP, HALVES>;
   using Matvec = MatvecByColumns<TG, Format, DTYPE>;
   threadgroup Matvec::Memory memory;
   const Weights<Format> weights = {w, {w_scales, w_biases}, cols};

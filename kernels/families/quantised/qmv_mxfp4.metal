@@ -16,7 +16,5 @@ using namespace metalbench;
                     uint simdgroup [[simdgroup_index_in_threadgroup]]) {
   const Weights<MxFp4> weights = {w, {w_scales}, cols};
   const uint first = (group * (TG / 32) + simdgroup) * ROWS;
-  if (first < rows) {
-    quantised_matvec<ROWS, 1>(weights, PlainVector<DTYPE>{x}, y, rows, first, lane);
-  }
+  quantised_matvec<ROWS, 1>(weights, PlainVector<DTYPE>{x}, y, rows, first, lane);
 }

@@ -1,5 +1,5 @@
 // Matrix times vector, weights in mxfp8: small floats with a scale of eight bits a group. A lane
-// reads 32 codes of each of ROWS rows, whole words side by side, and 32 elements of x that serve
+// reads 16 codes of each of ROWS rows, whole words side by side, and 16 elements of x that serve
 // all of these rows. Codes become floats by their bits.
 // dispatch: qmv  threadgroups=(ceil_div(rows, ROWS * TG / 32))  threads=(TG)
 // tune: TG = 64, 32, 128, 256
@@ -15,7 +15,5 @@ using namespace metalbench;
                     uint simdgroup [[simdgroup_index_in_threadgroup]]) {
   const Weights<MxFp8> weights = {w, {w_scales}, cols};
   const uint first = (group * (TG / 32) + simdgroup) * ROWS;
-  if (first < rows) {
-    quantised_matvec<ROWS, 1>(weights, PlainVector<DTYPE>{x}, y, rows, first, lane);
-  }
+  quantised_matvec<ROWS, 1>(weights, PlainVector<DTYPE>{x}, y, rows, first, lane);
 }

@@ -6,7 +6,7 @@
 // instance: q6_g64 BITS = 6, GROUP = 64
 // tune: TG = 128, 32, 64, 256
 // dtypes: float32, float16, bfloat16
-// limits: cols % GROUP == 0
+// limits: cols % GROUP == 0, vocabulary * cols / 32 * BITS <= 4294967295
 #include "metalbench/quantised.h"
 using namespace metalbench;
 

@@ -6,6 +6,9 @@
 // instance: q8_g64 BITS = 8, GROUP = 64
 // tune: TG = 64, 32, 128, 256
 // tune: ROWS = 4, 2, 8
+// tune: HALVES = 1, 0
+// defaults: cpu HALVES = 0
+// defaults: cuda HALVES = 0
 // dtypes: float32, float16, bfloat16
 // limits: cols % GROUP == 0
 #include "metalbench/quantised_matvec.h"
@@ -17,11 +20,9 @@ using namespace metalbench;
                              uint group [[threadgroup_position_in_grid]],
                              uint lane [[thread_index_in_simdgroup]],
                              uint simdgroup [[simdgroup_index_in_threadgroup]]) {
-  using Format = WholeNumbers<DTYPE, BITS, GROUP>;
+  using Format = WholeNumbers<DTYPE, BITS, GROUP, HALVES>;
   const Weights<Format> weights = {w, {w_scales, w_biases}, cols};
   const uint first = (group * (TG / 32) + simdgroup) * ROWS;
-  if (first < rows) {
-    const NormedVector<DTYPE> vector = {x, gain, cols, 1e-5f};
-    quantised_matvec<ROWS, 1>(weights, vector, y, rows, first, lane);
-  }
+  const NormedVector<DTYPE> vector = {x, gain, cols, 1e-5f};
+  quantised_matvec<ROWS, 1>(weights, vector, y, rows, first, lane);
 }

@@ -6,8 +6,16 @@
 //   Stored stored(g) what belongs to group g of the whole matrix, as it lies there
 //   Scale scale(g)   the same in registers, as scale(stored) makes it
 //   from(g)          is the format of what begins at group g
-//   weight(pack, i, scale)  is the weight of the i-th code of a pack, and
-//   at(scale, v)     that of a code whose value(code) is v
+//   at(scale, v)     is the weight of a code whose value(code) is v
+// A product with a vector scales the sum of a group, not each weight:
+//   factors(pack, i)  are numbers for the codes i .. i + 3 of a pack
+//   kCodes           of a row that a lane holds at once
+//   kPair            codes from them to the four that become numbers by the same instructions; 0 if
+//                    none do
+//   operands(i, x)   what they are multiplied by, of four elements of the vector
+//   add(sum, scale, products, seen)  adds what a group gives: sums of such products, and the sum of
+//                    its elements of the vector
+//   Sums             of products: code i is in sum i % 2 or i % 4
 #pragma once
 #include <metal_stdlib>
 
@@ -20,35 +28,37 @@ using namespace metal;
 
 constant constexpr uint kPack = 32;  // codes
 
-// 32 codes in registers. Where a code goes from one word into the next is known to the compiler.
-template <uint Bits>
+// Codes in registers: a pack, or half of one. Where a code goes from one word into the next is
+// known to the compiler.
+template <uint Bits, uint Codes = kPack>
 struct Pack {
-  uint words[Bits];
+  static constant constexpr uint kWords = Codes * Bits / 32;
+  uint words[kWords];
 
   Pack() = default;
 
-  // A pack begins at a multiple of its own length, so that whole vectors of words are aligned.
+  // It begins at a multiple of its own length, so that whole vectors of words are aligned.
   INLINED explicit Pack(device const uint* from) {
-    if (Bits % 4 == 0) {
+    if (kWords % 4 == 0) {
       UNROLLED
-      for (uint i = 0; i < Bits / 4; ++i) {
+      for (uint i = 0; i < kWords / 4; ++i) {
         const uint4 four = ((device const uint4*)from)[i];
         UNROLLED
         for (uint j = 0; j < 4; ++j) {
-          words[(4 * i + j) % Bits] = four[j];
+          words[(4 * i + j) % kWords] = four[j];
         }
       }
-    } else if (Bits % 2 == 0) {
+    } else if (kWords % 2 == 0) {
       UNROLLED
-      for (uint i = 0; i < Bits / 2; ++i) {
+      for (uint i = 0; i < kWords / 2; ++i) {
         const uint2 two = ((device const uint2*)from)[i];
         words[2 * i] = two.x;
-        words[(2 * i + 1) % Bits] = two.y;
+        words[(2 * i + 1) % kWords] = two.y;
       }
     } else {
       UNROLLED
-      for (uint i = 0; i < Bits; ++i) {
-        words[i] = from[i];
+      for (uint i = 0; i < kWords; ++i) {
+        words[i] = from[i];  // check: allow registers 5 bits are 20 words of 4 rows: 53 in float32
       }
     }
   }
@@ -63,42 +73,109 @@ struct Pack {
   }
 };
 
-// Whole numbers: s q + b, made before it is multiplied. A sum of q x that is scaled once a group,
-// with b times a sum of x, costs less and cancels: both are large where the codes of zero are far
-// from zero.
+// The codes of a row that a lane holds while it multiplies several rows, so that their words are
+// few.
+constexpr uint codes_at_once(uint bits) { return bits > 5 ? kPack / 2 : kPack; }
+
+// Adds the products of four numbers to four sums, or to two.
+INLINED void add_products(thread float4& sums, float4 a, float4 b) { sums = fma(a, b, sums); }
+INLINED void add_products(thread float2& sums, float4 a, float4 b) {
+  sums = fma(a.zw, b.zw, fma(a.xy, b.xy, sums));
+}
+
+INLINED float total(float2 v) { return v.x + v.y; }
+
+// One of the two halves that a word is. A GPU takes halves as operands of float arithmetic.
+INLINED half half_of(uint word, uint i) { return as_type<half2>(word)[i]; }
+
+// Whole numbers: s q + b. Where codes become factors of a sum, they are not moved to the end of a
+// word. A code that lies `left` bits up is 2^left times as large, which is undone in what it is
+// multiplied by, or in the sum.
 //
-// Below 2^23 the integers are the last bits of a float that is between 2^23 and 2^24, whichever
-// power of two they are multiples of: a code need not be moved, where its scale is divided instead.
-template <typename T, uint Bits, uint Group>
+// As `Halves` two codes of a word become numbers by one mask: bits in the fraction of a half are a
+// subnormal number, a multiple of 2^-24, which no GPU makes zero. Only products with elements below
+// 2^-102 become zero. Else codes become floats one by one, which is faster where halves are
+// converted by instructions: the integers below 2^23 are the last bits of the floats from 2^23 on.
+template <typename T, uint Bits, uint Group, bool Halves = true>
 struct WholeNumbers {
   template <typename Number>
   struct Pair {
     Number s;
     Number b;
   };
-  using Stored = Pair<T>;
+  using Stored = Pair<conditional_t<Halves, T, float>>;
   using Scale = Pair<float>;
   static constant constexpr uint kBits = Bits;
   static constant constexpr uint kGroup = Group;
-  static constant constexpr bool kInPlace = 16 % Bits == 0;
+  static constant constexpr uint kCodes = Halves ? codes_at_once(Bits) : kPack;
   static constant constexpr uint kMask = (1u << Bits) - 1;
+  // Whether the codes of all quads lie alike, that many bits apart at most.
+  static constant constexpr bool kIsAligned = 8 % Bits == 0;
+  static constant constexpr uint kReach = Halves || Bits == 2 ? 8 : 16;
+  static constant constexpr uint kSums = Halves || !kIsAligned ? 2 : 4;
+  using Sums = vec<float, kSums>;
+  static constant constexpr uint kPair = Halves && kIsAligned && Bits < 8 ? 16 / Bits : 0;
+  // Others are within the 10 bits of a fraction, or moved.
+  static constant constexpr uint kPlaces = 11 - Bits;
+  static constant constexpr float kUnit = Halves ? 0x1p24f : 1.0f;
+  // Sums of codes from 0 on are large, and cancel with the bias's part. So floats are multiplied by
+  // differences from the code in the middle; sums of shorter elements are exact enough.
+  static constant constexpr bool kIsCentred = !Halves || sizeof(T) == 4;
+  static constant constexpr uint kMiddle = kIsCentred ? 1u << (Bits - 1) : 0;
   device const T* scales;
   device const T* biases;
 
   INLINED static float value(uint code) { return as_type<float>(code | 0x4B000000u) - 0x1p23f; }
-  INLINED Stored stored(ulong group) const { return {scales[group], biases[group]}; }
+  INLINED Stored stored(uint group) const {
+    using Number = decltype(Stored::s);
+    return {Number(scales[group]), Number(biases[group])};
+  }
   INLINED static Scale scale(Stored of) { return {float(of.s), float(of.b)}; }
-  INLINED Scale scale(ulong group) const { return scale(stored(group)); }
+  INLINED Scale scale(uint group) const { return scale(stored(group)); }
   INLINED WholeNumbers from(ulong group) const { return {scales + group, biases + group}; }
   INLINED static float at(Scale scale, float v) { return fma(scale.s, v, scale.b); }
 
-  INLINED static float weight(thread const Pack<Bits>& pack, uint i, Scale scale) {
-    if (!kInPlace) {
-      return at(scale, value(pack.code(i)));
+  // How many bits up the i-th code of a pack becomes a number.
+  INLINED static constexpr uint left(uint i) {
+    return kIsAligned ? i * Bits % kReach
+                      : (Halves && i * Bits % 32 + Bits <= 32 ? i * Bits % 16 % kPlaces : 0);
+  }
+  // The number that bits are, in the half `n` of a word or in all of it, minus the middle.
+  INLINED static float number(uint bits, uint n, uint left) {
+    const float middle = float(kMiddle << left);
+    return Halves ? float(half_of(bits, n)) - middle / kUnit
+                  : as_type<float>(bits | 0x4B000000u) - (0x1p23f + middle);
+  }
+  template <uint Codes>
+  INLINED static float factor(thread const Pack<Bits, Codes>& pack, uint i) {
+    const uint at = i * Bits % 32, mask = kMask << left(i);
+    if (at + Bits > 32) {
+      return number(pack.code(i), 0, 0);
     }
-    const uint first = i * Bits, left = first % 16;
-    const uint code = (pack.words[first / 32] >> (first % 32 - left)) & (kMask << left);
-    return fma(scale.s * (1.0f / float(1u << left)), value(code), scale.b);
+    const uint word = pack.words[i * Bits / 32];
+    return Halves ? number(word >> (at % 16 - left(i)) & (mask | mask << 16), at / 16, left(i))
+                  : number(word >> (at - left(i)) & mask, 0, left(i));
+  }
+  template <uint Codes>
+  INLINED static float4 factors(thread const Pack<Bits, Codes>& pack, uint i) {
+    return float4(factor(pack, i), factor(pack, i + 1), factor(pack, i + 2), factor(pack, i + 3));
+  }
+  INLINED static constexpr float back(uint i) { return 1.0f / float(1u << left(i)); }
+  // The part of it that a sum has in common is left to the sum.
+  INLINED static constexpr float power(uint i) {
+    return kIsAligned ? back(i) / back(i % kSums) : back(i);
+  }
+  INLINED static float4 operands(uint i, float4 x) {
+    return x * float4(power(i), power(i + 1), power(i + 2), power(i + 3));
+  }
+  INLINED static void add(thread float& sum, Scale scale, Sums products, float seen) {
+    Sums units = kUnit;
+    UNROLLED
+    for (uint i = 0; i < kSums && kIsAligned; ++i) {
+      units[i] *= back(i);
+    }
+    const float bias = kIsCentred ? fma(scale.s, float(kMiddle), scale.b) : scale.b;
+    sum = fma(scale.s, dot(products, units), fma(bias, seen, sum));
   }
 };
 
@@ -106,17 +183,38 @@ struct WholeNumbers {
 // subnormals that a GPU would make zero.
 struct E2M1 {
   static constant constexpr uint kBits = 4;
+  static constant constexpr uint kPair = 4;
+  static constant constexpr float kUnit = 0x1p14f;
   INLINED static float value(uint code) {
-    return float(as_type<half>(ushort((code & 7) << 9 | (code & 8) << 12))) * 16384.0f;
+    return float(as_type<half>(ushort((code & 7) << 9 | (code & 8) << 12))) * kUnit;
   }
+  // Of codes i .. i + 3 divided by the unit. In the upper bits of bytes, signs are where halves
+  // have them, and the others three bits too far up.
+  template <uint Codes>
+  INLINED static float4 factors(thread const Pack<4, Codes>& pack, uint i) {
+    const uint word = pack.words[i / 8], n = i / 4 % 2;
+    const uint even = bytes(word << 4), odd = bytes(word);
+    return float4(half_of(upper(even << 8), n), half_of(upper(odd << 8), n),
+                  half_of(upper(even), n), half_of(upper(odd), n));
+  }
+  INLINED static uint bytes(uint codes) { return (codes & 0x80808080) | (codes >> 3 & 0x0E0E0E0E); }
+  INLINED static uint upper(uint word) { return word & 0xFF00FF00; }
 };
 
 // E4M3, the same: the bias is larger by eight.
 struct E4M3 {
   static constant constexpr uint kBits = 8;
+  static constant constexpr uint kPair = 0;
+  static constant constexpr float kUnit = 0x1p8f;
   INLINED static float value(uint code) {
-    return float(as_type<half>(ushort((code & 127) << 7 | (code & 128) << 8))) * 256.0f;
+    return float(as_type<half>(ushort((code & 127) << 7 | (code & 128) << 8))) * kUnit;
   }
+  template <uint Codes>
+  INLINED static float4 factors(thread const Pack<8, Codes>& pack, uint i) {
+    const uint even = upper(pack.words[i / 4] << 8), odd = upper(pack.words[i / 4]);
+    return float4(half_of(even, 0), half_of(odd, 0), half_of(even, 1), half_of(odd, 1));
+  }
+  INLINED static uint upper(uint codes) { return (codes & 0x80008000) | (codes >> 1 & 0x3F803F80); }
 };
 
 // Powers of two. The least of all, which no float has that is not subnormal, is taken for zero.
@@ -128,18 +226,27 @@ template <typename Code, typename Power, uint Group>
 struct Minifloat {
   using Stored = uchar;
   using Scale = float;
+  using Sums = float2;
   static constant constexpr uint kBits = Code::kBits;
+  static constant constexpr uint kPair = Code::kPair;
   static constant constexpr uint kGroup = Group;
+  static constant constexpr uint kCodes = codes_at_once(kBits);
   device const uchar* scales;
 
   INLINED static float value(uint code) { return Code::value(code); }
-  INLINED Stored stored(ulong group) const { return scales[group]; }
+  INLINED Stored stored(uint group) const { return scales[group]; }
   INLINED static Scale scale(Stored of) { return Power::value(of); }
-  INLINED Scale scale(ulong group) const { return scale(stored(group)); }
+  INLINED Scale scale(uint group) const { return scale(stored(group)); }
   INLINED Minifloat from(ulong group) const { return {scales + group}; }
   INLINED static float at(Scale scale, float v) { return scale * v; }
-  INLINED static float weight(thread const Pack<kBits>& pack, uint i, Scale scale) {
-    return scale * value(pack.code(i));
+
+  template <uint Codes>
+  INLINED static float4 factors(thread const Pack<kBits, Codes>& pack, uint i) {
+    return Code::factors(pack, i);
+  }
+  INLINED static float4 operands(uint, float4 x) { return x; }
+  INLINED static void add(thread float& sum, Scale scale, float2 products, float) {
+    sum = fma(scale, total(products) * Code::kUnit, sum);
   }
 };
 
@@ -147,7 +254,8 @@ using MxFp4 = Minifloat<E2M1, E8M0, 32>;
 using MxFp8 = Minifloat<E4M3, E8M0, 32>;
 using NvFp4 = Minifloat<E2M1, E4M3, 16>;
 
-// A matrix of such weights; `cols` is whole packs and whole groups.
+// A matrix of such weights; `cols` is whole packs and whole groups. Offsets have 32 bits, which
+// GPUs add to an address while they load: kernels have a limit for the words of a matrix.
 template <typename Format>
 struct Weights {
   static constant constexpr uint kBits = Format::kBits;
@@ -155,30 +263,33 @@ struct Weights {
   device const uint* words;
   Format format;
   uint cols;
-  ulong first = 0;
 
-  INLINED ulong place(ulong row, uint column) const { return (first + row) * cols + column; }
+  // The word that a column begins in, a multiple of half a pack, and the group that it is in.
+  INLINED uint word(uint row, uint column) const {
+    return row * (cols / kPack * kBits) + column / (kPack / 2) * kBits / 2;
+  }
+  INLINED uint group(uint row, uint column) const {
+    return row * (cols / kGroup) + column / kGroup;
+  }
 
   // The matrix from a row on: one of several that follow each other.
-  INLINED Weights from_row(ulong row) const { return {words, format, cols, first + row}; }
-
-  INLINED typename Format::Scale scale(ulong place) const { return format.scale(place / kGroup); }
+  INLINED Weights from_row(ulong row) const {
+    return {words + row * (cols / kPack * kBits), format.from(row * (cols / kGroup)), cols};
+  }
 
   // The four weights from a column that is a multiple of four.
-  INLINED float4 quad(ulong row, uint column) const {
-    const ulong from = place(row, column);
-    const ulong bit = from * kBits;
-    device const uint* word = words + bit / 32;
-    const uint shift = uint(bit % 32);
-    uint low = word[0] >> shift;
+  INLINED float4 quad(uint row, uint column) const {
+    const uint bit = column * kBits, shift = bit % 32;
+    device const uint* from = words + (word(row, 0) + bit / 32);
+    uint low = from[0] >> shift;
     if (32 % (4 * kBits) != 0 && shift + 4 * kBits > 32) {
-      low |= word[1] << (32 - shift);
+      low |= from[1] << (32 - shift);
     }
-    const typename Format::Scale of = scale(from);
+    const typename Format::Scale scale = format.scale(group(row, column));
     float4 values;
     UNROLLED
     for (uint i = 0; i < 4; ++i) {
-      values[i] = Format::at(of, Format::value((low >> (i * kBits)) & ((1u << kBits) - 1)));
+      values[i] = Format::at(scale, Format::value((low >> (i * kBits)) & ((1u << kBits) - 1)));
     }
     return values;
   }

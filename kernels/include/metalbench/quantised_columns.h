@@ -8,48 +8,6 @@
 
 namespace metalbench {
 
-// What numbers are multiplied by, and what sums of such products are worth: weights, made first.
-template <typename Format>
-struct Factors {
-  INLINED static float less(uint, float x) { return x; }
-  INLINED static float factor(thread const Pack<Format::kBits>& pack, uint i,
-                              typename Format::Scale scale) {
-    return Format::weight(pack, i, scale);
-  }
-  INLINED static float sum(typename Format::Scale, float products, float) { return products; }
-};
-
-// A sum of q x that is scaled once a group, with b times a sum of x, costs less and cancels: both
-// are large where the codes of zero are far from zero. So that is for elements of two bytes, which
-// sums in float are far more exact than.
-//
-// Codes below 2^10 need not be moved to become halves, of which no GPU makes subnormal ones zero:
-// two of them are had at once, though half of them want to be eight bits lower. The power of two
-// that they are off by where they lie is undone in what they are multiplied with, and 2^-24 in two
-// steps, so that nothing becomes infinite.
-template <typename T, uint Bits, uint Group>
-struct Factors<WholeNumbers<T, Bits, Group>> {
-  using Format = WholeNumbers<T, Bits, Group>;
-  using Scale = typename Format::Scale;
-  static constant constexpr bool kHalves = sizeof(T) == 2 && Format::kInPlace;
-  static constant constexpr float kStep = 0x1p12f;
-
-  INLINED static float less(uint i, float x) {
-    return kHalves ? x * (kStep / float(1u << (i * Bits % 8))) : x;
-  }
-  INLINED static float factor(thread const Pack<Bits>& pack, uint i, Scale scale) {
-    if (!kHalves) {
-      return Format::weight(pack, i, scale);
-    }
-    const uint first = i * Bits, left = first % 16;
-    const uint mask = (Format::kMask | Format::kMask << 16) << (left % 8);
-    return as_type<half2>((pack.words[first / 32] >> (left & 8)) & mask)[first % 32 / 16];
-  }
-  INLINED static float sum(Scale scale, float products, float seen) {
-    return kHalves ? fma(scale.s * kStep, products, scale.b * seen) : products;
-  }
-};
-
 // Threads is the most that a threadgroup has; fewer where a row has fewer packs.
 template <uint Threads, typename Format, typename T>
 struct MatvecByColumns {
@@ -71,8 +29,8 @@ struct MatvecByColumns {
     uint last;  // of those at a time
 
     INLINED Rows(Weights<Format> weights, uint row, uint rows, uint column)
-        : words(weights.words + weights.place(row, column) / kPack * Format::kBits),
-          format(weights.format.from(weights.place(row, column) / Format::kGroup)),
+        : words(weights.words + weights.word(row, column)),
+          format(weights.format.from(weights.group(row, column))),
           words_apart(weights.cols / kPack * Format::kBits),
           groups_apart(weights.cols / Format::kGroup),
           last(min(rows, kRows) - 1) {}
@@ -102,8 +60,8 @@ struct MatvecByColumns {
     }
   };
 
-  float less[kPack];   // of the vector
-  float seen[kParts];  // sums of it
+  float4 operands[kPack / 4];  // of the vector
+  float seen[kParts];          // sums of it
 
   // Zeros past the last column.
   INLINED void take(device const T* x, uint column, uint cols) {
@@ -115,10 +73,7 @@ struct MatvecByColumns {
       for (uint i = part * kPart; i < (part + 1) * kPart; i += 4) {
         const float4 four = quad_at(x, (min(column, cols - kPack) + i) / 4) * live;
         seen[part] += total(four);
-        UNROLLED
-        for (uint j = 0; j < 4; ++j) {
-          less[i + j] = Factors<Format>::less(i + j, four[j]);
-        }
+        operands[i / 4] = Format::operands(i, four);
       }
     }
   }
@@ -127,17 +82,12 @@ struct MatvecByColumns {
     float sum = 0.0f;
     UNROLLED
     for (uint part = 0; part < kParts; ++part) {
-      const typename Format::Scale scale = Format::scale(step.scales[r][part]);
-      float4 products = 0.0f;
+      typename Format::Sums products = 0.0f;
       UNROLLED
       for (uint i = part * kPart; i < (part + 1) * kPart; i += 4) {
-        UNROLLED
-        for (uint j = 0; j < 4; ++j) {
-          products[j] =
-              fma(Factors<Format>::factor(step.packs[r], i + j, scale), less[i + j], products[j]);
-        }
+        add_products(products, Format::factors(step.packs[r], i), operands[i / 4]);
       }
-      sum += Factors<Format>::sum(scale, total(products), seen[part]);
+      Format::add(sum, Format::scale(step.scales[r][part]), products, seen[part]);
     }
     return sum;
   }

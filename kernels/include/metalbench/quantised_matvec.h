@@ -51,28 +51,45 @@ struct TileOfVector {
   }
 };
 
+// Neighbouring rows of a matrix: `Rows` of them, or all that there are. The last rows begin earlier
+// rather than beyond the end. Distances from the first one are the same for all SIMD-groups.
+template <uint Rows, typename Format>
+struct RowsOfWeights {
+  uint row;
+  uint last;                // of Rows
+  Weights<Format> weights;  // from the row on
+
+  INLINED RowsOfWeights(Weights<Format> all, uint rows, uint first)
+      : row(min(first, rows - min(rows, Rows))),
+        last(min(rows, Rows) - 1),
+        weights(all.from_row(row)) {}
+};
+
 // Packs of several rows that are on their way together.
 template <uint Rows, uint Ahead, typename Format>
 struct PacksAhead {
+  static constant constexpr uint kCodes = Format::kCodes;
   // Parts of a pack, each of one group.
-  static constant constexpr uint kPart = Format::kGroup < kPack ? Format::kGroup : kPack;
-  static constant constexpr uint kParts = kPack / kPart;
-  static constant constexpr uint kStep = kPack * 32;  // columns of a SIMD-group
-  Pack<Format::kBits> packs[Ahead][Rows];
-  typename Format::Scale scales[Ahead][Rows][kParts];
+  static constant constexpr uint kPart = Format::kGroup < kCodes ? Format::kGroup : kCodes;
+  static constant constexpr uint kParts = kCodes / kPart;
+  static constant constexpr uint kStep = kCodes * 32;  // columns of a SIMD-group
+  Pack<Format::kBits, kCodes> packs[Ahead][Rows];
+  typename Format::Stored scales[Ahead][Rows][kParts];
 
-  // Rows and columns past the last repeat it, so that nothing is tested here.
-  INLINED PacksAhead(Weights<Format> weights, uint rows, uint first, uint column) {
+  // Columns past the last repeat it, so that nothing is tested here.
+  INLINED PacksAhead(thread const RowsOfWeights<Rows, Format>& rows, uint column) {
+    const Weights<Format> weights = rows.weights;
     UNROLLED
     for (uint a = 0; a < Ahead; ++a) {
+      const uint at = min(column + a * kStep, weights.cols - kCodes);
+      const uint word = weights.word(0, at), group = weights.group(0, at);
       UNROLLED
       for (uint r = 0; r < Rows; ++r) {
-        const ulong place =
-            weights.place(min(first + r, rows - 1), min(column + a * kStep, weights.cols - kPack));
-        packs[a][r] = Pack<Format::kBits>(weights.words + place / kPack * Format::kBits);
+        const uint apart = min(r, rows.last);
+        packs[a][r] = Pack<Format::kBits, kCodes>(weights.words + (word + weights.word(apart, 0)));
         UNROLLED
         for (uint part = 0; part < kParts; ++part) {
-          scales[a][r][part] = weights.scale(place + part * kPart);
+          scales[a][r][part] = weights.format.stored(group + weights.group(apart, part * kPart));
         }
       }
     }
@@ -84,37 +101,57 @@ struct PacksAhead {
     UNROLLED
     for (uint a = 0; a < Ahead; ++a) {
       if (column + a * kStep < end) {
-        float4 products[Rows] = {};
         UNROLLED
-        for (uint i = 0; i < kPack; i += 4) {
-          const float4 x = vector.quad(column + a * kStep + i);
-          UNROLLED
-          for (uint r = 0; r < Rows; ++r) {
-            float4 w;
-            UNROLLED
-            for (uint j = 0; j < 4; ++j) {
-              w[j] = Format::weight(packs[a][r], i + j, scales[a][r][i / kPart]);
-            }
-            products[r] = fma(w, x, products[r]);
-          }
-        }
-        UNROLLED
-        for (uint r = 0; r < Rows; ++r) {
-          sums[r] += total(products[r]);
+        for (uint part = 0; part < kParts; ++part) {
+          add_part(vector, column + a * kStep, a, part, sums);
         }
       }
     }
   }
+
+  template <typename Vector>
+  INLINED void add_part(thread Vector& vector, uint column, uint a, uint part,
+                        thread float (&sums)[Rows]) const {
+    // Quads whose codes become numbers together follow each other, so that these are few at a time.
+    constexpr uint quads = Format::kPair ? 2 : 1;
+    typename Format::Sums products[Rows] = {};
+    float seen = 0.0f;
+    UNROLLED
+    for (uint i = part * kPart; i < (part + 1) * kPart; i += 4) {
+      if (Format::kPair && i / Format::kPair % 2) {
+        continue;
+      }
+      float4 x[quads];
+      UNROLLED
+      for (uint q = 0; q < quads; ++q) {
+        const uint at = i + q * Format::kPair;
+        const float4 four = vector.quad(column + at);
+        seen += total(four);
+        x[q] = Format::operands(at, four);
+      }
+      UNROLLED
+      for (uint r = 0; r < Rows; ++r) {
+        UNROLLED
+        for (uint q = 0; q < quads; ++q) {
+          add_products(products[r], Format::factors(packs[a][r], i + q * Format::kPair), x[q]);
+        }
+      }
+    }
+    UNROLLED
+    for (uint r = 0; r < Rows; ++r) {
+      Format::add(sums[r], Format::scale(scales[a][r][part]), products[r], seen);
+    }
+  }
 };
 
-template <uint Rows, typename T>
-INLINED void store_sums(thread const float (&sums)[Rows], float factor, device T* y, uint rows,
-                        uint first, uint lane) {
+template <uint Rows, typename Format, typename T>
+INLINED void store_sums(thread const float (&sums)[Rows], float factor, device T* y,
+                        thread const RowsOfWeights<Rows, Format>& rows, uint first, uint lane) {
   UNROLLED
   for (uint r = 0; r < Rows; ++r) {
     const float sum = simd_sum(sums[r]) * factor;
-    if (lane == 0 && first + r < rows) {
-      y[first + r] = T(sum);
+    if (lane == 0 && r <= rows.last && rows.row + r >= first) {
+      y[rows.row + r] = T(sum);
     }
   }
 }
@@ -124,12 +161,13 @@ template <uint Rows, uint Ahead, typename Format, typename Vector, typename T>
 INLINED void quantised_matvec(Weights<Format> weights, Vector vector, device T* y, uint rows,
                               uint first, uint lane) {
   using Packs = PacksAhead<Rows, Ahead, Format>;
+  const RowsOfWeights<Rows, Format> own(weights, rows, first);
   float sums[Rows] = {};
-  for (uint column = kPack * lane; column < weights.cols; column += Ahead * Packs::kStep) {
-    const Packs packs(weights, rows, first, column);
+  for (uint column = Packs::kCodes * lane; column < weights.cols; column += Ahead * Packs::kStep) {
+    const Packs packs(own, column);
     packs.add(vector, column, weights.cols, sums);
   }
-  store_sums(sums, vector.factor(), y, rows, first, lane);
+  store_sums(sums, vector.factor(), y, own, first, lane);
 }
 
 // The same for all Threads of a threadgroup, with the vector in its memory.
@@ -138,11 +176,12 @@ INLINED void staged_matvec(Weights<Format> weights, device const V* x, device T*
                            uint first, threadgroup float4* quads, Place place) {
   using Packs = PacksAhead<Rows, Ahead, Format>;
   constexpr uint tile = TileOfVector::kColumns;
+  const RowsOfWeights<Rows, Format> own(weights, rows, first);
   float sums[Rows] = {};
   for (uint from = 0; from < weights.cols; from += tile) {
     const uint end = min(weights.cols, from + tile);
-    uint column = from + kPack * place.lane;
-    Packs packs(weights, rows, first, column);  // on their way while the vector is
+    uint column = from + Packs::kCodes * place.lane;
+    Packs packs(own, column);  // on their way while the vector is
     if (from > 0) {
       threadgroup_barrier(mem_flags::mem_threadgroup);
     }
@@ -155,11 +194,11 @@ INLINED void staged_matvec(Weights<Format> weights, device const V* x, device T*
       packs.add(vector, column, end, sums);
       column += Ahead * Packs::kStep;
       if (column < end) {
-        packs = Packs(weights, rows, first, column);
+        packs = Packs(own, column);
       }
     }
   }
-  store_sums(sums, 1.0f, y, rows, first, place.lane);
+  store_sums(sums, 1.0f, y, own, first, place.lane);
 }
 
 }  // namespace metalbench
