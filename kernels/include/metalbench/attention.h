@@ -1,10 +1,11 @@
 // Attention of one head, softmax(Q K^T / sqrt(dims)) V, in one pass over K and V: no score leaves
 // the threadgroup. Each SIMD-group owns eight queries: Q and the output live in its registers as 8
-// x 8 matrices. Q, K, V and weights have the element type of the arrays, scores and sums are float. The keys pass in blocks of 32 through one tile of threadgroup memory, first K, then
-// V. Softmax is online: when the level of a row rises, its output so far is multiplied with a
-// diagonal matrix, which needs no knowledge of how a matrix lies in registers. Keys past the end
-// score -inf, queries past the end are zeros and are not stored. What a query sees is a Sight.
-// Values may have fewer dims than keys, and a softmax may begin with an extra logit.
+// x 8 matrices. Q, K, V and weights have the element type of the arrays, scores and sums are float.
+// The keys pass in blocks of 32 through one tile of threadgroup memory, first K, then V. Softmax is
+// online: when the level of a row rises, its output so far is multiplied with a diagonal matrix,
+// which needs no knowledge of how a matrix lies in registers. Keys past the end score -inf, queries
+// past the end are zeros and are not stored. What a query sees is a Sight. Values may have fewer
+// dims than keys, and a softmax may begin with an extra logit.
 #pragma once
 #include <metal_simdgroup_matrix>
 #include <metal_stdlib>
@@ -41,7 +42,9 @@ struct SightedAttention {
   static constant constexpr uint kPitch = MaxDims + 16 / sizeof(T);
   static constant constexpr uint kScorePitch = kKeys + 4;
 
-  using Passing = PassingRows<T, kKeys, MaxDims / 4, kPitch / 4, kThreads, Ahead>;
+  using Queries = PassingRows<T, kQueries, MaxDims, kPitch, kThreads>;
+  using Keys = PassingRows<T, kKeys, MaxDims, kPitch, kThreads, Ahead>;
+  using Values = PassingRows<T, kKeys, MaxValueDims, kPitch, kThreads, Ahead>;
 
   struct Memory {
     float4 tile[kKeys * kPitch * sizeof(T) / sizeof(float4)];
@@ -79,7 +82,6 @@ struct SightedAttention {
   uint own_key() const { return 8 * own_split() * kOwnKeyBlocks; }
   uint own_value_block() const { return own_split() * kOwnValueBlocks; }
   uint own_query() const { return first_query + 8 * own_eight() + place.lane / 4; }
-  threadgroup Quad<T>* tile() const { return (threadgroup Quad<T>*)memory.tile; }
   threadgroup T* tile_rows() const { return (threadgroup T*)memory.tile; }
   threadgroup T* own_rows() const { return tile_rows() + 8 * own_eight() * kPitch; }
   threadgroup float* own_scores() const { return (threadgroup float*)memory.scores[own_eight()]; }
@@ -88,14 +90,23 @@ struct SightedAttention {
   threadgroup float* diagonal() const { return memory.diagonals[own_eight()]; }
   threadgroup float* correction() const { return diagonal() + place.lane / 4 * 9; }
 
-  // The eight scores of a lane, in row lane / 4, become weights relative to the level; keys end at
-  // `end` for its query. Tells by what earlier weights of the row shrink.
-  float update(thread OnlineRow& softmax, float scale, uint first_key, uint end) const {
+  // The eight scores of a lane, in row lane / 4, become weights relative to the level, of `keys`
+  // keys in all. Returns by what earlier weights of the row shrink.
+  float update(thread OnlineRow& softmax, float scale, uint first_key, uint keys) const {
     const uint first = 8 * (place.lane % 4);
     threadgroup float4* mine =
         memory.scores[own_eight()] + place.lane / 4 * (kScorePitch / 4) + first / 4;
-    show(mine, sight, own_query(), first_key + first, end);
-    const float shrink = softmax.template take<T>(mine, scale);
+    float4 scores[2];
+    UNROLLED
+    for (uint i = 0; i < 2; ++i) {
+      scores[i] = sight.scores(mine[i], own_query(), first_key + first + 4 * i);
+    }
+    // No query sees less than the SIMD-group's first: most blocks have no key that one does not
+    // see.
+    if (first_key + kKeys > sight.end(first_query + 8 * own_eight(), keys)) {
+      hide_behind(scores, first_key + first, sight.end(own_query(), keys));
+    }
+    const float shrink = softmax.take(scores, (threadgroup Quad<T>*)mine, scale);
     if (place.lane % 4 == 0) {
       *correction() = shrink;
     }
@@ -105,9 +116,7 @@ struct SightedAttention {
   // `logit` is that of something without a value, in the softmax of every query.
   INLINED void attend(Head<const T> q, Head<const T> k, Head<const T> v, Head<T> y,
                       float logit = -INFINITY) const {
-    const QuadWalk<kThreads> walk = tile_walk<kThreads>(dims, place.thread_index);
-    const QuadWalk<kThreads> value_walk = tile_walk<kThreads>(value_dims, place.thread_index);
-    fill_rows<kKeys, kPitch / 4>(tile(), q, first_query, dims, walk);
+    Queries(q, first_query, dims, place.thread_index).put(tile_rows());
     diagonal()[place.lane] = 0.0f;
     diagonal()[place.lane + 32] = 0.0f;
     threadgroup_barrier(mem_flags::mem_threadgroup);
@@ -130,26 +139,27 @@ struct SightedAttention {
     const uint end = sight.end(first_query + kQueries - 1, k.rows);
     OnlineRow softmax = {logit * precise::sqrt(float(dims)), logit > -INFINITY ? 1.0f : 0.0f};
     const uint begin = sight.first(first_query) / kKeys * kKeys;
-    Passing passing;
-    passing.expect(k, begin, dims, place.thread_index);
+    Keys keys(k, begin, dims, place.thread_index);
+    Values values(v, begin, value_dims, place.thread_index);
+    keys.expect();
     for (uint first = begin; first < end; first += kKeys) {
-      passing.put(tile(), k, first, dims, walk, place.thread_index);
+      keys.put(tile_rows());
       threadgroup_barrier(mem_flags::mem_threadgroup);
-      passing.expect(v, first, value_dims, place.thread_index);
+      values.expect();
       score_keys<kPitch, kScorePitch, kOwnKeyBlocks>(
           query, blocks(), tile_rows() + own_key() * kPitch, own_scores() + own_key());
       threadgroup_barrier(mem_flags::mem_threadgroup);
 
-      passing.put(tile(), v, first, value_dims, value_walk, place.thread_index);
+      values.put(tile_rows());
       float shrink = 1.0f;
       if (own_split() == 0) {
-        shrink = update(softmax, scale, first, sight.end(own_query(), k.rows));
+        shrink = update(softmax, scale, first, k.rows);
       }
       threadgroup_barrier(mem_flags::mem_threadgroup);
       if (Splits > 1) {
         shrink = *correction();
       }
-      passing.expect(k, first + kKeys, dims, place.thread_index);
+      keys.expect();
       if (simd_any(shrink != 1.0f)) {
         rescale_rows(out, value_blocks(), diagonal());
       }

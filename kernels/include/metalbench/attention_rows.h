@@ -32,108 +32,128 @@ struct Seen {
   float4 scores(float4 raw, uint, uint) const { return raw; }
 };
 
-// A thread's walk over the quads of rows that are `quads` wide, Threads apart; `index` counts the
-// quads of all rows. The division is outside of the loop.
-template <uint Threads>
-struct QuadWalk {
-  uint quads;
-  uint index;
+// Rows of a matrix that pass through a tile of threadgroup memory, Rows at a time, one block after
+// the other; zeros past the end of the matrix and past its `cols`, up to whole steps of columns.
+// Rows of the tile are Pitch elements apart. A thread loads 16 bytes at once, from places at
+// constant distances: in a block without an edge it computes one address. Ahead, a thread asks for
+// its part of the next block while this one is worked on, and keeps it in registers. Rows that are
+// whole loads must begin where vectors may be loaded; others are loaded by the element, and never
+// ahead.
+template <typename T, uint Rows, uint MaxCols, uint Pitch, uint Threads, bool Ahead = false>
+struct PassingRows {
+  static constant constexpr uint kLoadQuads = 4 / sizeof(T);
+  static constant constexpr uint kLoad = 4 * kLoadQuads;
+  // Neighbouring threads in a row: 32 columns of it, more where there are too few rows.
+  static constant constexpr uint kAcross =
+      32 / kLoad > Threads / Rows ? 32 / kLoad : Threads / Rows;
+  static constant constexpr uint kStep = kAcross * kLoad;
+  static constant constexpr uint kDown = Threads / kAcross;
+  static constant constexpr uint kSteps = MaxCols / kStep;
+  static constant constexpr uint kThreadLoads = Rows / kDown * kSteps;
+  static_assert(Rows % kDown == 0 && MaxCols % kStep == 0, "threads have equal shares");
+  using Load = AdjacentQuads<T, kLoadQuads>;
+
+  Head<const T> from;
+  uint cols;
+  uint first;
   uint row;
   uint column;
-  uint rows_on;
-  uint columns_on;
+  device const T* own;
+  // Whether rows are whole steps of columns, and whether they are whole loads.
+  bool is_whole;
+  bool is_aligned;
+  Load fetched[Ahead ? kThreadLoads : 1];
 
-  INLINED QuadWalk(uint quads, uint thread_index)
-      : quads(quads),
-        index(thread_index),
-        row(thread_index / quads),
-        column(thread_index % quads),
-        rows_on(Threads / quads),
-        columns_on(Threads % quads) {}
+  INLINED PassingRows(Head<const T> from, uint first, uint cols, uint thread_index)
+      : from(from),
+        cols(cols),
+        first(first),
+        row(thread_index / kAcross),
+        column(thread_index % kAcross * kLoad),
+        own(from.data + ulong(first + row) * from.pitch + column),
+        is_whole(cols % kStep == 0 && from.pitch % kLoad == 0),
+        is_aligned(cols % kLoad == 0 && from.pitch % kLoad == 0) {}
+
+  // Asks for the next block.
+  INLINED void expect() {
+    if (!is_ahead()) {
+      return;
+    }
+    UNROLLED
+    for (uint i = 0; i < kThreadLoads; ++i) {
+      fetched[i] = load_at(i / kSteps * kDown, i % kSteps * kStep);
+    }
+    advance();
+  }
+
+  // The next block.
+  INLINED void put(threadgroup T* tile) {
+    threadgroup T* to = tile + row * Pitch + column;
+    if (is_ahead()) {
+      UNROLLED
+      for (uint i = 0; i < kThreadLoads; ++i) {
+        *(threadgroup Load*)(to + i / kSteps * kDown * Pitch + i % kSteps * kStep) = fetched[i];
+      }
+      return;
+    }
+    if (is_whole && first + Rows <= from.rows) {
+      UNROLLED
+      for (uint j = 0; j < MaxCols; j += kStep) {
+        if (j < cols) {
+          UNROLLED
+          for (uint i = 0; i < Rows; i += kDown) {
+            *(threadgroup Load*)(to + i * Pitch + j) =
+                *(device const Load*)(own + i * from.pitch + j);
+          }
+        }
+      }
+    } else {
+      for (uint j = 0; j < cols; j += kStep) {
+        for (uint i = 0; i < Rows; i += kDown) {
+          put_edge(to + i * Pitch + j, i, j);
+        }
+      }
+    }
+    advance();
+  }
+
+  INLINED bool is_ahead() const { return Ahead && is_aligned; }
 
   INLINED void advance() {
-    index += Threads;
-    row += rows_on;
-    column += columns_on;
-    const bool carries = column >= quads;
-    row += carries;
-    column -= carries ? quads : 0;
+    first += Rows;
+    own += Rows * from.pitch;
   }
-};
 
-// The walk over rows of `cols` columns and zeros up to a multiple of 32 of them.
-template <uint Threads>
-INLINED QuadWalk<Threads> tile_walk(uint cols, uint thread_index) {
-  return QuadWalk<Threads>((cols + 31) / 32 * 8, thread_index);
-}
-
-// Rows first.. of a matrix, into a tile whose rows are Pitch quads apart; zeros past its end and
-// past its `cols`, as far as the walk `at` goes, which begins at the thread's first quad.
-template <uint Rows, uint Pitch, uint Threads, typename T>
-inline void fill_rows(threadgroup Quad<T>* tile, Head<const T> from, uint first, uint cols,
-                      QuadWalk<Threads> at) {
-  device const T* rows = from.data + ulong(first) * from.pitch;
-  for (; at.index < Rows * at.quads; at.advance()) {
-    Quad<T> v = T(0);
-    if (first + at.row < from.rows) {
-      v = Quad<T>(load_quad(rows + at.row * from.pitch, 4 * at.column, cols));
+  // What is `down` rows and `across` columns from the thread's first load of the block.
+  INLINED Load load_at(uint down, uint across) const {
+    if (first + row + down < from.rows && column + across < cols) {
+      return *(device const Load*)(own + down * from.pitch + across);
     }
-    tile[at.row * Pitch + at.column] = v;
+    Load none;
+    UNROLLED
+    for (uint i = 0; i < kLoadQuads; ++i) {
+      none.quads[i] = T(0);
+    }
+    return none;
   }
-}
 
-// Blocks of rows that pass through a tile one after the other. Ahead, a thread asks for its quads
-// of the next block while this one is worked on, and keeps it in registers: then rows of whole
-// quads must begin where vectors may be loaded.
-template <typename T, uint Rows, uint RowQuads, uint Pitch, uint Threads, bool Ahead>
-struct PassingRows {
-  static constant constexpr uint kThreadQuads =
-      Ahead ? (Rows * RowQuads + Threads - 1) / Threads : 1;
-  Quad<T> fetched[kThreadQuads];
-
-  INLINED void expect(Head<const T> from, uint first, uint cols, uint thread_index) {
-    if (!Ahead) {
+  INLINED void put_edge(threadgroup T* to, uint down, uint across) const {
+    if (is_aligned) {
+      *(threadgroup Load*)to = load_at(down, across);
       return;
     }
-    const bool whole = cols % 4 == 0 && from.pitch % 4 == 0;
-    UNROLLED
-    for (uint i = 0; i < kThreadQuads; ++i) {
-      const uint index = thread_index + i * Threads;
-      const uint row = first + index / RowQuads;
-      const uint column = 4 * (index % RowQuads);
-      fetched[i] = T(0);
-      if (row < from.rows && column < cols) {
-        device const T* data = from.data + ulong(row) * from.pitch;
-        fetched[i] = Quad<T>(whole ? quad_at(data + column, 0) : load_quad(data, column, cols));
-      }
-    }
-  }
-
-  INLINED void put(threadgroup Quad<T>* tile, Head<const T> from, uint first, uint cols,
-                   thread const QuadWalk<Threads>& walk, uint thread_index) const {
-    if (!Ahead) {
-      fill_rows<Rows, Pitch>(tile, from, first, cols, walk);
-      return;
-    }
-    UNROLLED
-    for (uint i = 0; i < kThreadQuads; ++i) {
-      const uint index = thread_index + i * Threads;
-      if (index < Rows * RowQuads) {
-        tile[index / RowQuads * Pitch + index % RowQuads] = fetched[i];
-      }
+    const uint end = first + row + down < from.rows ? cols : 0;
+    for (uint i = 0; i < kLoad; ++i) {
+      to[i] = column + across + i < end ? own[down * from.pitch + across + i] : T(0);
     }
   }
 };
 
-// Eight scores as a query sees them, of the keys from `first` on that end at `end`.
-template <typename Sight>
-inline void show(threadgroup float4* scores, thread const Sight& sight, uint query, uint first,
-                 uint end) {
+// Eight scores of the keys from `first` on: those from key `end` on become -inf.
+inline void hide_behind(thread float4 (&scores)[2], uint first, uint end) {
   UNROLLED
   for (uint i = 0; i < 2; ++i) {
-    const uint4 key = first + 4 * i + uint4(0, 1, 2, 3);
-    const float4 seen = sight.scores(scores[i], query, first + 4 * i);
-    scores[i] = select(float4(-INFINITY), seen, key < end);
+    scores[i] = select(float4(-INFINITY), scores[i], first + 4 * i + uint4(0, 1, 2, 3) < end);
   }
 }
 
@@ -145,10 +165,10 @@ struct OnlineRow {
   float level;
   float sum;
 
-  // Eight scores of each lane become weights at the begin of their place, as elements of T;
-  // returns by what those of before have shrunk. Sums are of the weights as they are rounded.
+  // Eight scores of each lane become weights, as elements of T; returns by what those of before
+  // have shrunk. Sums are of the weights as they are rounded.
   template <typename T>
-  float take(threadgroup float4* scores, float scale) {
+  float take(thread const float4 (&scores)[2], threadgroup Quad<T>* weights, float scale) {
     const float4 larger = max(scores[0], scores[1]);
     float higher = max(max(larger.x, larger.y), max(larger.z, larger.w));
     higher = max(higher, simd_shuffle_xor(higher, 1));
@@ -162,8 +182,8 @@ struct OnlineRow {
     // Scaling the difference keeps large scores from losing digits to one more rounding.
     const Quad<T> a = Quad<T>(fast::exp2((scores[0] - base) * scale));
     const Quad<T> b = Quad<T>(fast::exp2((scores[1] - base) * scale));
-    ((threadgroup Quad<T>*)scores)[0] = a;
-    ((threadgroup Quad<T>*)scores)[1] = b;
+    weights[0] = a;
+    weights[1] = b;
     const float4 both = float4(a) + float4(b);
     float added = (both.x + both.y) + (both.z + both.w);
     added += simd_shuffle_xor(added, 1);

@@ -89,6 +89,12 @@ inline typename Widened<T>::Four load_quad(device const T* row, uint column, uin
   return load_quad<false>(row, column, cols, beyond);
 }
 
+// Quads that one load brings.
+template <typename T, uint Count>
+struct alignas(Count * sizeof(Quad<T>)) AdjacentQuads {
+  Quad<T> quads[Count];
+};
+
 // Stores those of four columns that the row has.
 template <bool Whole, bool Full = false, typename T>
 inline void store_quad(device T* row, uint column, uint cols, float4 v) {

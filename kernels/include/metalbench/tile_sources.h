@@ -19,12 +19,6 @@ namespace metalbench {
 
 using namespace metal;
 
-// Quads that one load brings.
-template <typename T, uint Count>
-struct alignas(Count * sizeof(Quad<T>)) AdjacentQuads {
-  Quad<T> quads[Count];
-};
-
 template <uint Count, typename T, typename As>
 INLINED void load_adjacent(thread Quad<As>* to, device const T* from) {
   const AdjacentQuads<T, Count> adjacent = *(device const AdjacentQuads<T, Count>*)from;
