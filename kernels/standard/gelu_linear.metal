@@ -1,4 +1,4 @@
-// gelu(x W), or silu: a dense layer with its activation.
+// A dense layer with its activation, gelu(x W) or silu(x W), as the instance names it.
 // The activation is applied to the sums on their way out of the registers, four at a time, so the
 // result before it never exists in memory: a third of the traffic of a product and a kernel after
 // it. Exact gelu, the polynomials of metalbench/normal_distribution.h, takes some twenty
