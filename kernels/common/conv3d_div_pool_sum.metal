@@ -40,7 +40,6 @@ static float with_channels(float largest, threadgroup const float* sums, uint co
   using Input = Patches<DTYPE, DTYPE, 3, 3, 3>;
   using Tile = Product<Input, MatrixRows<DTYPE>, BM, BN, BK>;
   threadgroup float4 memory[Spilled<Tile, BM, BN>::kMemory];
-  threadgroup float parts[kTileThreads / 32];
   const Input patches = {x, {batch, depth, height, width, channels, channels}};
 
   float largest = -INFINITY;
@@ -51,7 +50,8 @@ static float with_channels(float largest, threadgroup const float* sums, uint co
     threadgroup_barrier(mem_flags::mem_threadgroup);
   }
   const bool has_voxel = lane < BM / 4 && group * BM + 4 * lane + simdgroup < patches.rows();
-  const float sum = group_sum<kTileThreads / 32>(has_voxel ? largest : 0.0f, parts, PLACE);
+  const float sum = group_sum<kTileThreads / 32>(has_voxel ? largest : 0.0f,
+                                                 (threadgroup float*)memory, PLACE);
   if (thread_index == 0) {
     partials[group] = sum;
   }

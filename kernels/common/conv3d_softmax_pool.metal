@@ -4,6 +4,9 @@
 // dispatch: conv3d_softmax_pool  threadgroups=(batch * ((depth - 2) / 4) * ((height - 2) / 4) * ((width - 2) / 4))  threads=(128)
 // tune: BN = 64, 32
 // tune: BK = 16, 8
+// tune: BUFFERS = 1, 2
+// defaults: cpu BUFFERS = 2
+// defaults: cuda BUFFERS = 2
 // dtypes: float32, float16, bfloat16
 #include "metalbench/softmax_pool.h"
 using namespace metalbench;
@@ -14,8 +17,7 @@ using namespace metalbench;
     constant uint& filters, uint window [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
   using Convolution = SoftmaxPool<DTYPE, BN, BK>;
   threadgroup float4 memory[Convolution::kMemory];
-  threadgroup ExpSum voxels[Convolution::kVoxels];
   const Convolution convolution = {
       x, w, y, {batch, depth, height, width, channels, channels}, filters};
-  convolution.compute(window, memory, voxels, PLACE);
+  convolution.compute(window, memory, PLACE);
 }

@@ -11,14 +11,12 @@ namespace metalbench {
 
 template <uint Quads, uint Down>
 struct ColumnMemory {
-  float4 sums[Down][Quads];
-  float4 drifts[Down][Quads];
-  float4 squares[Down][Quads];
+  float4 sums[2][Down][Quads];
 };
 
 // The sum over the threads of a column of quads, by eights: rows of zeros all add the same number,
 // and a long chain would round each of them the same way. `partial` may be used again only behind a
-// barrier.
+// barrier, which the next sum has: two are enough for any number of sums.
 template <uint Quads, uint Down>
 inline float4 sum_down(float4 value, threadgroup float4 (&partial)[Down][Quads], uint2 at) {
   partial[at.y][at.x] = value;
@@ -52,7 +50,7 @@ inline void normalise_columns(Map map, device const X* x, device Y* y, uint rows
   for (uint row = beyond; row < rows; row += Down) {
     sum += load_quad(x + ulong(row) * cols, column, cols);
   }
-  const float4 mean = sum_down<Quads, Down>(sum, memory.sums, at) / float(rows);
+  const float4 mean = sum_down<Quads, Down>(sum, memory.sums[0], at) / float(rows);
 
   float4 drift = 0.0f;
   float4 square = 0.0f;
@@ -71,9 +69,9 @@ inline void normalise_columns(Map map, device const X* x, device Y* y, uint rows
     }
     square += squares_of_few;
   }
-  drift = sum_down<Quads, Down>(drift, memory.drifts, at) / float(rows);
+  drift = sum_down<Quads, Down>(drift, memory.sums[1], at) / float(rows);
   const float4 variance =
-      sum_down<Quads, Down>(square, memory.squares, at) / float(rows) - drift * drift;
+      sum_down<Quads, Down>(square, memory.sums[0], at) / float(rows) - drift * drift;
 
   const float4 scale = precise::rsqrt(variance + eps);
   UNROLLED

@@ -7,6 +7,7 @@
 // Moments are joined as by Chan, Golub and LeVeque (1983), from deviations: the mean of squares
 // less the square of the mean cancels where values are far from zero.
 #pragma once
+#include "metalbench/divisor.h"
 #include "metalbench/epilogues.h"
 #include "metalbench/quads.h"
 
@@ -110,10 +111,10 @@ inline void join_shares(device const float* partial, device float* moments, uint
   device const float2* from =
       (device const float2*)partial + ulong(image) * shares * channels + index % groups * own;
   Spread<float> all = {0.0f, 0.0f, 0.0f};
-  for (uint i = lane; i < shares * own; i += 32) {
-    const uint share = i / own;
-    const float2 moment = from[ulong(share) * channels + i % own];
-    all = all.with({float(min(Share, rows - share * Share)), moment.x, moment.y});
+  const Carried step = Carried::of(32, own);
+  for (Carried at = Carried::of(lane, own); at.row < shares; at = at.moved(step, own)) {
+    const float2 moment = from[at.row * channels + at.column];
+    all = all.with({float(min(Share, rows - at.row * Share)), moment.x, moment.y});
   }
   for (ushort step = 16; step > 0; step /= 2) {
     all = all.with({simd_shuffle_xor(all.count, step), simd_shuffle_xor(all.mean, step),
@@ -141,10 +142,10 @@ inline void apply_moments(F f, device const T* x, device const float* moments, d
     mean[i] = moment.x;
     scale[i] = moment.y;
   }
-  const ulong image = ulong(place.z) * rows * channels;
+  const uint image = place.z * rows;
   const uint end = min(rows, (place.y + 1) * Rows);
   for (uint row = place.y * Rows; row < end; ++row) {
-    const ulong start = image + ulong(row) * channels;
+    const ulong start = ulong(image + row) * channels;
     const float4 v = (load_quad(x + start, column, channels) - mean) * scale;
     store_quad(y + start, column, channels, f(v, row, column));
   }

@@ -18,8 +18,8 @@ struct Extent {
   uint width;
 };
 
-// Four channels of the window of Depth x Height x Width pixels whose first one is `at` (its z counts
-// slices of all images). Whole: the channels are a multiple of four.
+// Four channels of the window of Depth x Height x Width pixels whose first one is `at` (its z
+// counts slices of all images). Whole: the channels are a multiple of four.
 template <uint Depth, uint Height, uint Width, bool Whole, typename Op, typename T>
 inline float4 window(Op op, device const T* x, Extent from, uint channels, uint channel, uint3 at) {
   float4 result = op.first();
@@ -28,7 +28,7 @@ inline float4 window(Op op, device const T* x, Extent from, uint channels, uint 
     UNROLLED
     for (uint h = 0; h < Height; ++h) {
       device const T* line =
-          x + ((ulong(at.z) + d) * from.height + at.y + h) * from.width * channels;
+          x + ulong((at.z + d) * from.height + at.y + h) * (from.width * channels);
       UNROLLED
       for (uint w = 0; w < Width; ++w) {
         device const T* pixel = line + (at.x + w) * channels;
@@ -50,7 +50,7 @@ inline void pool(Op op, device const T* x, device T* y, Extent from, uint channe
   const uint image = place.z / to.height / to.depth;
   const uint3 corner = uint3(place.y * Stride, row * Stride, image * from.depth + slice * Stride);
   const uint channel = 4 * place.x;
-  device T* pixel = y + (ulong(place.z) * to.width + place.y) * channels;
+  device T* pixel = y + ulong(place.z * to.width + place.y) * channels;
   // Asked once, and not at every load: what is left is a loop without branches.
   if (channels % 4 == 0) {
     put_quad(pixel + channel, 0,
@@ -85,10 +85,10 @@ inline void pool_windows(Op op, device const T* x, device T* y, Extent from, uin
   const uint channel = 4 * place.x;
   float4 result = op.first();
   for (uint d = deep.x; d < deep.y; ++d) {
-    const ulong slice = ulong(image) * from.depth + uint(first.z + int(d * Z::kDilation));
+    const uint slice = image * from.depth + uint(first.z + int(d * Z::kDilation));
     for (uint h = high.x; h < high.y; ++h) {
-      const ulong line = slice * from.height + uint(first.y + int(h * Y::kDilation));
-      device const T* pixels = x + line * from.width * channels;
+      const uint line = slice * from.height + uint(first.y + int(h * Y::kDilation));
+      device const T* pixels = x + ulong(line) * (from.width * channels);
       // As often for all threads, so that the loop can be unrolled.
       for (uint w = 0; w < X::kTaps; ++w) {
         const uint at_x = uint(first.x + int(w * X::kDilation));
@@ -99,7 +99,7 @@ inline void pool_windows(Op op, device const T* x, device T* y, Extent from, uin
     }
   }
   result = op.finish(result, X::kTaps * Y::kTaps * Z::kTaps);
-  store_quad(y + (ulong(place.z) * to.x + place.y) * channels, channel, channels, result);
+  store_quad(y + ulong(place.z * to.x + place.y) * channels, channel, channels, result);
 }
 
 }  // namespace metalbench

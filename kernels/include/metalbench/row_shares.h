@@ -68,13 +68,13 @@ inline typename Join::State join_lanes(typename Join::State state) {
 
 // Leaves the share of a row, by lanes that have TileN / 8 quads of it.
 template <typename Join, uint TileN>
-inline void store_share(device float* to, float4 v, ulong row, uint column, uint cols,
+inline void store_share(device float* to, float4 v, uint row, uint column, uint cols,
                         bool has_row) {
   using State = typename Join::State;
   const uint count = min(4u, max(cols, column) - column);
   const State state = join_lanes<Join, TileN / 8>(Join::of(v, count));
   if (has_row && column % (TileN / 2) == 0) {
-    ((device State*)to)[row * shares_of_row<TileN>(cols) + column / (TileN / 2)] = state;
+    ((device State*)to)[ulong(row) * shares_of_row<TileN>(cols) + column / (TileN / 2)] = state;
   }
 }
 
@@ -102,8 +102,8 @@ struct StorePixelShares {
 
   void operator()(uint row, uint column, threadgroup const float4* sums) const {
     const bool has_row = row < patches.rows();
-    const ulong pixel = has_row ? patches.output_row(row) : 0;
-    store_share<Join, TileN>(to, map(*sums, uint(pixel), column), pixel, column, cols, has_row);
+    const uint pixel = has_row ? patches.output_row(row) : 0;
+    store_share<Join, TileN>(to, map(*sums, pixel, column), pixel, column, cols, has_row);
   }
 };
 
@@ -121,9 +121,9 @@ inline typename Join::State join_row(device const float* shares, uint row, uint 
 
 // The same by one thread, where there are few.
 template <typename Join>
-inline typename Join::State join_few(device const float* shares, ulong row, uint count) {
+inline typename Join::State join_few(device const float* shares, uint row, uint count) {
   using State = typename Join::State;
-  device const State* from = (device const State*)shares + row * count;
+  device const State* from = (device const State*)shares + ulong(row) * count;
   State state = from[0];
   for (uint i = 1; i < count; ++i) {
     state = Join::join(state, from[i]);

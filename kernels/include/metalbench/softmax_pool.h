@@ -17,6 +17,7 @@ template <typename T, uint TileN, uint TileK, typename Map = AsItIs>
 struct SoftmaxPool {
   using Steps = Forward<Along<3>, Along<3>, Along<3>>;
   static constant constexpr uint kVoxels = 64;
+  static constant constexpr uint kOwn = kVoxels / (kTileThreads / 32);
   using Sources = WindowTile<T, Steps, kVoxels, TileN, TileK, 4>;
   using Tile = typename Sources::Tile;
   static constant constexpr uint kMemory = Spilled<Tile, kVoxels, TileN>::kMemory;
@@ -27,27 +28,31 @@ struct SoftmaxPool {
   uint filters;
   Map map;
 
-  INLINED void compute(uint window, threadgroup float4* memory,
-                       threadgroup ExpSum (&voxels)[kVoxels], Place place) const {
+  INLINED void compute(uint window, threadgroup float4* memory, Place place) const {
     const Sources sources = Sources::of(x, w, volume, filters, 0);
     threadgroup float* sums = (threadgroup float*)memory;
     const uint tiles = (filters + TileN - 1) / TileN;
+    ExpSum voxel = no_exp_sum();
     // Both walks are one loop, so that its product stands in the code once.
     for (uint step = 0; step < 2 * tiles; ++step) {
       const bool is_observing = step < tiles;
       const uint first = (is_observing ? step : step - tiles) * TileN;
+      const uint count = min(TileN, filters - first);
       if (is_observing || tiles > 1) {
         make(sources, window, first, memory, place);
       }
       if (is_observing) {
-        observe(voxels, sums, min(TileN, filters - first), first == 0, place);
-      } else if (place.thread_index < TileN && first + place.thread_index < filters) {
-        float top = 0.0f;
-        for (uint r = 0; r < kVoxels; ++r) {
-          const float v = sums[r * TileN + place.thread_index];
-          top = max(top, exp(v - voxels[r].peak) / voxels[r].sum);
+        voxel = observe(voxel, sums, count, place);
+      } else {
+        normalise(voxel, sums, count, place);
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+        if (place.thread_index < count) {
+          float top = 0.0f;
+          for (uint r = 0; r < kVoxels; ++r) {
+            top = max(top, sums[r * TileN + place.thread_index]);
+          }
+          y[ulong(window) * filters + first + place.thread_index] = T(top);
         }
-        y[ulong(window) * filters + first + place.thread_index] = T(top);
       }
       threadgroup_barrier(mem_flags::mem_threadgroup);
     }
@@ -66,31 +71,44 @@ struct SoftmaxPool {
     threadgroup_barrier(mem_flags::mem_threadgroup);
   }
 
-  // Takes `count` more channels into the peak and the sum of each voxel: a voxel for each
-  // SIMD-group.
-  INLINED static void observe(threadgroup ExpSum* voxels, threadgroup const float* sums, uint count,
-                              bool is_first, Place place) {
-    for (uint r = place.simdgroup; r < kVoxels; r += kTileThreads / 32) {
-      ExpSum so_far = no_exp_sum();
-      // Not `?:`, whose operands would be in different address spaces.
-      if (!is_first) {
-        so_far = voxels[r];
-      }
-      float peak = so_far.peak;
+  // Takes `count` more channels into the peak and the sum of each voxel. Each SIMD-group has every
+  // fourth voxel, and its lane i the peak and the sum of the i-th of these.
+  INLINED static ExpSum observe(ExpSum voxel, threadgroup const float* sums, uint count,
+                                Place place) {
+    for (uint i = 0; i < kOwn; ++i) {
+      threadgroup const float* row = sums + voxel_of(i, place) * TileN;
+      const float peak_so_far = simd_broadcast(voxel.peak, ushort(i));
+      const float sum_so_far = simd_broadcast(voxel.sum, ushort(i));
+      float peak = peak_so_far;
       for (uint c = place.lane; c < count; c += 32) {
-        peak = max(peak, sums[r * TileN + c]);
+        peak = max(peak, row[c]);
       }
       peak = simd_max(peak);
       float sum = 0.0f;
       for (uint c = place.lane; c < count; c += 32) {
-        sum += exp(sums[r * TileN + c] - peak);
+        sum += exp(row[c] - peak);
       }
-      sum = simd_sum(sum) + so_far.sum * exp(so_far.peak - peak);
-      if (place.lane == 0) {
-        voxels[r].peak = peak;
-        voxels[r].sum = sum;
+      sum = simd_sum(sum) + sum_so_far * exp(peak_so_far - peak);
+      voxel.peak = place.lane == i ? peak : voxel.peak;
+      voxel.sum = place.lane == i ? sum : voxel.sum;
+    }
+    return voxel;
+  }
+
+  // The softmax of `count` channels of each voxel, in their place.
+  INLINED static void normalise(ExpSum voxel, threadgroup float* sums, uint count, Place place) {
+    for (uint i = 0; i < kOwn; ++i) {
+      threadgroup float* row = sums + voxel_of(i, place) * TileN;
+      const float peak = simd_broadcast(voxel.peak, ushort(i));
+      const float sum = simd_broadcast(voxel.sum, ushort(i));
+      for (uint c = place.lane; c < count; c += 32) {
+        row[c] = exp(row[c] - peak) / sum;
       }
     }
+  }
+
+  INLINED static uint voxel_of(uint i, Place place) {
+    return i * (kTileThreads / 32) + place.simdgroup;
   }
 };
 

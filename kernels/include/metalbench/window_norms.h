@@ -1,7 +1,7 @@
-// Convolutions that a norm over pixels follows: each tile leaves the moments of its channels next to
-// its sums, so that these are read only once more, to be normalised, and not at all where no more
-// than their moments are wanted. What is normalised is map(sums). `images` is the batch, or, for
-// batch norm, one image that is all of the batch. Steps after the product:
+// Convolutions that a norm over pixels follows: each tile leaves the moments of its channels next
+// to its sums, so that these are read only once more, to be normalised, and not at all where no
+// more than their moments are wanted. What is normalised is map(sums). `images` is the batch, or,
+// for batch norm, one image that is all of the batch. Steps after the product:
 //   join_moments     mean and 1 / sqrt(variance + eps) of each image and group
 //   apply_moments    of pixel_norm.h, which may work in place
 // Needs, with `rows` as in window_products.h but of one image, and TILES for ceil_div(rows, BM),
@@ -78,11 +78,11 @@ struct MappedSums {
   Map map;
   float4 operator()(uint row) const {
     const uint column = corner.x + 4 * across;
-    const ulong pixel = patches.output_row(corner.y + row);
+    const uint pixel = patches.output_row(corner.y + row);
     const float4 v =
-        map(((threadgroup const float4*)tile)[row * (TileN / 4) + across], uint(pixel), column);
+        map(((threadgroup const float4*)tile)[row * (TileN / 4) + across], pixel, column);
     if (y) {
-      store_quad(y + pixel * filters, column, filters, v);
+      store_quad(y + ulong(pixel) * filters, column, filters, v);
     }
     return v;
   }
@@ -117,7 +117,7 @@ struct WindowMoments {
     Tile product(corner, memory, place);
     sources.multiply(product);
     spill<TileN>(product);
-    const uint3 outputs = sources.patches.steps.whole(sources.patches.input());
+    const uint3 outputs = sources.patches.outputs();
     const ulong size = ulong(volume.batch) * outputs.x * outputs.y * outputs.z * filters;
     const uint across = place.thread_index % Spreads::kAcross;
     const uint column = corner.x + 4 * across;
@@ -152,8 +152,10 @@ inline void join_moments(device const float* shares, device float* moments, uint
   device const float4* from = (device const float4*)shares +
                               ulong(index / groups) * count * channels + index % groups * own;
   Spread<float> all = {0.0f, 0.0f, 0.0f};
-  for (uint i = place.thread_index; i < count * own; i += 32 * SimdGroups) {
-    const float4 share = from[ulong(i / own) * channels + i % own];
+  const Carried step = Carried::of(32 * SimdGroups, own);
+  for (Carried at = Carried::of(place.thread_index, own); at.row < count;
+       at = at.moved(step, own)) {
+    const float4 share = from[at.row * channels + at.column];
     all = all.with({share.x, share.y, share.z});
   }
   for (ushort step = 16; step > 0; step /= 2) {

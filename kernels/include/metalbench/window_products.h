@@ -8,6 +8,7 @@
 //   dispatch: convolve  threadgroups=(ceil_div(filters, BN), ceil_div(rows, BM), phases * groups)
 //   threads=(128)
 #pragma once
+#include "metalbench/epilogues.h"
 #include "metalbench/tiles.h"
 #include "metalbench/window_sources.h"
 
@@ -25,8 +26,8 @@ struct StoreWindows {
 
   void operator()(uint row, uint column, threadgroup const float4* sums) const {
     if (row < patches.rows() && column < cols) {
-      const ulong pixel = patches.output_row(row);
-      store_quad(to + pixel * pitch, column, cols, map(*sums, uint(pixel), column));
+      const uint pixel = patches.output_row(row);
+      store_quad(to + ulong(pixel) * pitch, column, cols, map(*sums, pixel, column));
     }
   }
 };
@@ -44,14 +45,12 @@ struct WindowTile {
 
   INLINED static WindowTile of(device const T* x, device const T* w, Volume volume, uint filters,
                                uint phase) {
-    const Steps steps = Steps::of(phase);
-    const Input patches = {x, volume, steps};
-    const uint pitch = kTaps * volume.channels;
-    return {patches, {w, filters, volume.channels, pitch, patches.depth(), steps}};
+    const Input patches = {x, volume, Steps::of(phase)};
+    return {patches, {w, filters, kTaps * volume.channels, patches.taps}};
   }
 
   INLINED void multiply(thread Tile& product) const {
-    product.multiply(patches, filters, filters.depth);
+    product.multiply(patches, filters, patches.depth());
   }
 };
 

@@ -5,6 +5,7 @@
 #pragma once
 #include <metal_stdlib>
 
+#include "metalbench/divisor.h"
 #include "metalbench/inlined.h"
 
 namespace metalbench {
@@ -18,6 +19,8 @@ struct Along {
   static constant constexpr uint kStride = Stride;
   static constant constexpr uint kPadding = Padding;
   static constant constexpr uint kDilation = Dilation;
+  // Each output is of the input at the same place: there is no such direction.
+  static constant constexpr bool kIsOnce = Taps == 1 && Stride == 1 && Padding == 0 && More == 0;
   // Outputs of n inputs.
   static uint outputs(uint n) { return (n + 2 * Padding - Dilation * (Taps - 1) - 1) / Stride + 1; }
   static uint transposed(uint n) {
@@ -27,20 +30,32 @@ struct Along {
 
 using Once = Along<1>;
 
+// How many directions there are: z is the first that is left out.
+template <typename Z, typename Y>
+constexpr uint dimensions() {
+  return !Z::kIsOnce ? 3 : !Y::kIsOnce ? 2 : 1;
+}
+
+// The place in Wide x High taps of the one with this number.
+template <uint High, uint Wide>
+inline uint3 tap_of(uint index) {
+  return uint3(index % Wide, index / Wide % High, index / (Wide * High));
+}
+
 // Output o takes tap k from input o Stride - Padding + k Dilation.
 template <typename Z, typename Y, typename X>
 struct Forward {
+  static constant constexpr uint kDimensions = dimensions<Z, Y>();
   static constant constexpr uint kPhases = 1;
   static constant constexpr uint kDeep = Z::kTaps;
   static constant constexpr uint kHigh = Y::kTaps;
   static constant constexpr uint kWide = X::kTaps;
   // No tap lies outside the input.
   static constant constexpr bool kInside = Z::kPadding + Y::kPadding + X::kPadding == 0;
-  // The taps of one line are neighbours in memory, as they are in the filters.
-  static constant constexpr bool kNeighbours = X::kDilation == 1;
 
   static Forward of(uint) { return {}; }
   uint3 taps() const { return uint3(X::kTaps, Y::kTaps, Z::kTaps); }
+  uint3 tap(uint index) const { return tap_of<Y::kTaps, X::kTaps>(index); }
   // From one tap to the next.
   int3 step() const { return int3(X::kDilation, Y::kDilation, Z::kDilation); }
   uint filter_tap(uint3 tap) const { return (tap.z * Y::kTaps + tap.y) * X::kTaps + tap.x; }
@@ -91,26 +106,39 @@ struct PhaseAlong {
 
 template <typename Z, typename Y, typename X>
 struct Backward {
+  static constant constexpr uint kDimensions = dimensions<Z, Y>();
   static constant constexpr uint kPhases = X::kStride * Y::kStride * Z::kStride;
   static constant constexpr uint kDeep = Z::kTaps;
   static constant constexpr uint kHigh = Y::kTaps;
   static constant constexpr uint kWide = X::kTaps;
   static constant constexpr bool kInside = false;
-  static constant constexpr bool kNeighbours = false;
   uint3 remainder;
   PhaseAlong<X> x;
   PhaseAlong<Y> y;
   PhaseAlong<Z> z;
+  // The phase's taps in a line, and its lines in a plane.
+  Divisor wide;
+  Divisor high;
 
   static Backward of(uint phase) {
     const uint3 remainder =
         uint3(phase % X::kStride, phase / X::kStride % Y::kStride, phase / X::kStride / Y::kStride);
-    return {remainder, PhaseAlong<X>::of(remainder.x), PhaseAlong<Y>::of(remainder.y),
-            PhaseAlong<Z>::of(remainder.z)};
+    const PhaseAlong<X> x = PhaseAlong<X>::of(remainder.x);
+    const PhaseAlong<Y> y = PhaseAlong<Y>::of(remainder.y);
+    const PhaseAlong<Z> z = PhaseAlong<Z>::of(remainder.z);
+    return {remainder, x, y, z, Divisor::of(x.taps), Divisor::of(y.taps)};
   }
 
   uint3 taps() const {
     return kPhases == 1 ? uint3(X::kTaps, Y::kTaps, Z::kTaps) : uint3(x.taps, y.taps, z.taps);
+  }
+  uint3 tap(uint index) const {
+    if (kPhases == 1) {
+      return tap_of<Y::kTaps, X::kTaps>(index);
+    }
+    const uint line = wide.quotient(index);
+    const uint plane = kDimensions > 2 ? high.quotient(line) : 0;
+    return uint3(index - line * wide.value, line - plane * high.value, plane);
   }
   int3 step() const {
     return -int3(PhaseAlong<X>::kMove, PhaseAlong<Y>::kMove, PhaseAlong<Z>::kMove);

@@ -14,9 +14,8 @@ using namespace metalbench;
     uint window [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
   using Convolution = SoftmaxPool<float, BN, BK, Biased<float>>;
   threadgroup float4 memory[Convolution::kMemory];
-  threadgroup ExpSum voxels[Convolution::kVoxels];
   const Convolution convolution = {x,       conv_weight,
                                    y,       {batch, depth, height, width, channels, channels},
                                    filters, {conv_bias, filters}};
-  convolution.compute(window, memory, voxels, PLACE);
+  convolution.compute(window, memory, PLACE);
 }
