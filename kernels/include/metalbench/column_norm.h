@@ -22,6 +22,7 @@ inline float4 sum_down(float4 value, threadgroup float4 (&partial)[Down][Quads],
   partial[at.y][at.x] = value;
   threadgroup_barrier(mem_flags::mem_threadgroup);
   float4 result = 0.0f;
+  ROLLED
   for (uint i = 0; i < Down; i += 8) {
     float4 eight = partial[i][at.x];
     for (uint j = i + 1; j < min(i + 8, Down); ++j) {

@@ -9,3 +9,7 @@
 // Before a loop with a constant number of iterations over an array of registers or of matrices.
 // Compilers do not unroll such a loop by themselves if it is large.
 #define UNROLLED _Pragma("clang loop unroll(full)")
+
+// Before a loop with a constant number of iterations that have nothing in common: unrolled, it
+// would need more code, and registers for the loads of all iterations.
+#define ROLLED _Pragma("clang loop unroll(disable)")

@@ -23,7 +23,7 @@ struct Extent {
 template <uint Depth, uint Height, uint Width, bool Whole, typename Op, typename T>
 inline float4 window(Op op, device const T* x, Extent from, uint channels, uint channel, uint3 at) {
   float4 result = op.first();
-  UNROLLED
+  ROLLED
   for (uint d = 0; d < Depth; ++d) {
     UNROLLED
     for (uint h = 0; h < Height; ++h) {

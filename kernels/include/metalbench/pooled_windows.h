@@ -78,13 +78,15 @@ struct PooledWindows {
   }
 
   INLINED void join(Map map, threadgroup const float* tile) {
+    constexpr bool has_all = kWindows % kDown == 0;
+    const uint first = in_tile(0) * kRows;
+    threadgroup const float4* from =
+        (threadgroup const float4*)(tile + first * TileN) + place.thread_index % kAcross;
     UNROLLED
     for (uint i = 0; i < kKept; ++i) {
-      for (uint r = 0; r < kRows && in_tile(i) < kWindows; ++r) {
-        const uint row = in_tile(i) * kRows + r;
-        threadgroup const float* from = tile + row * TileN + (column() - corner.x);
-        kept[i] =
-            Join().join(kept[i], map(*(threadgroup const float4*)from, corner.y + row, column()));
+      for (uint r = 0; r < kRows && (has_all || in_tile(i) < kWindows); ++r) {
+        const uint row = i * kDown * kRows + r;
+        kept[i] = Join().join(kept[i], map(from[row * kAcross], corner.y + first + row, column()));
       }
     }
   }

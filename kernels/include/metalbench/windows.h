@@ -97,6 +97,12 @@ struct PhaseAlong {
     return {first, taps, skipped, base + int(skipped)};
   }
 
+  // A divisor by `taps`: one of two constants, as phases differ by one tap at most.
+  Divisor divisor() const {
+    constexpr uint fewest = A::kTaps / kEvery;
+    return taps > fewest ? Divisor::of(fewest + 1) : Divisor::of(fewest);
+  }
+
   // Of n outputs, those of the phase.
   uint own(uint n, uint remainder) const {
     const uint end = (n + A::kPadding + A::kStride - 1 - remainder) / A::kStride;
@@ -126,7 +132,7 @@ struct Backward {
     const PhaseAlong<X> x = PhaseAlong<X>::of(remainder.x);
     const PhaseAlong<Y> y = PhaseAlong<Y>::of(remainder.y);
     const PhaseAlong<Z> z = PhaseAlong<Z>::of(remainder.z);
-    return {remainder, x, y, z, Divisor::of(x.taps), Divisor::of(y.taps)};
+    return {remainder, x, y, z, x.divisor(), y.divisor()};
   }
 
   uint3 taps() const {
