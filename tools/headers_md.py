@@ -27,6 +27,7 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
         {
             "quads": "quads",
             "inlined": "inlined",
+            "divisor": "divisor",
             "elementwise": "elementwise",
             "activations": "activations",
             "elementary": "families/random/random_uniform",

@@ -81,6 +81,13 @@ def inlined() -> Case:
     return Case({"x": x, "cols": 128, "rows": 3}, {"y": x[:, ::-1]}, 0)
 
 
+def divisor() -> Case:
+    x, weight, bias = normal(9, 37), normal(37), normal(3)
+    y = wide(x) * weight + np.repeat(bias, 4)[:9, None]
+    inputs = {"x": x, "weight": weight, "bias": bias, "cols": 37, "rows": 9, "group": 4}
+    return Case(inputs, {"y": y})
+
+
 def elementwise() -> Case:
     a, b = normal(1027), normal(1027)
     return Case({"a": a, "b": b, "count": 1027}, {"y": np.hypot(wide(a), wide(b))})
@@ -190,7 +197,7 @@ CASES = {
     each.__name__: each
     for each in (
         *(quads, inlined, elementwise, activations, reduce, rows, arg_rows, norm, scan, sort),
-        *(array_sum, columns, matvec, tiles, linear, attention, philox),
+        *(array_sum, columns, divisor, matvec, tiles, linear, attention, philox),
     )
 } | {"softmax": softmax_rows}
 

@@ -27,15 +27,15 @@ struct Divisor {
 
 // A position in rows of `width` elements that moves by the same distance in each iteration of a
 // loop: its row and column are carried, not divided for.
-struct Carried {
+struct RowColumn {
   uint row;
   uint column;
 
-  INLINED static Carried of(uint position, uint width) {
+  INLINED static RowColumn of(uint position, uint width) {
     const uint row = position / max(width, 1u);
     return {row, position - row * width};
   }
-  INLINED Carried moved(Carried distance, uint width) const {
+  INLINED RowColumn after(RowColumn distance, uint width) const {
     const uint end = column + distance.column;
     const bool is_next = end >= width;
     return {row + distance.row + uint(is_next), end - (is_next ? width : 0)};

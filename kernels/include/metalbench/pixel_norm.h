@@ -111,8 +111,8 @@ inline void join_shares(device const float* partial, device float* moments, uint
   device const float2* from =
       (device const float2*)partial + ulong(image) * shares * channels + index % groups * own;
   Spread<float> all = {0.0f, 0.0f, 0.0f};
-  const Carried step = Carried::of(32, own);
-  for (Carried at = Carried::of(lane, own); at.row < shares; at = at.moved(step, own)) {
+  const RowColumn step = RowColumn::of(32, own);
+  for (RowColumn at = RowColumn::of(lane, own); at.row < shares; at = at.after(step, own)) {
     const float2 moment = from[at.row * channels + at.column];
     all = all.with({float(min(Share, rows - at.row * Share)), moment.x, moment.y});
   }

@@ -152,9 +152,9 @@ inline void join_moments(device const float* shares, device float* moments, uint
   device const float4* from = (device const float4*)shares +
                               ulong(index / groups) * count * channels + index % groups * own;
   Spread<float> all = {0.0f, 0.0f, 0.0f};
-  const Carried step = Carried::of(32 * SimdGroups, own);
-  for (Carried at = Carried::of(place.thread_index, own); at.row < count;
-       at = at.moved(step, own)) {
+  const RowColumn step = RowColumn::of(32 * SimdGroups, own);
+  for (RowColumn at = RowColumn::of(place.thread_index, own); at.row < count;
+       at = at.after(step, own)) {
     const float4 share = from[at.row * channels + at.column];
     all = all.with({share.x, share.y, share.z});
   }
