@@ -91,6 +91,16 @@ def test_sums_with_possible_overflow_before_extension_are_checked():
     assert get_uniformity(further) == Affine(4, checked=True)
 
 
+def test_a_part_of_an_integer_has_the_stride_of_this_part():
+    # A calling convention passes a struct of two integers as one.
+    wide = "  %w = zext nneg i32 %x to i64\n"
+    both = wide + "  %h = shl i64 %w, 32\n  %b = or disjoint i64 %h, %w\n"
+    assert get_uniformity(both + "  %r = freeze i64 %b") == Affine(2**32 + 1)
+    assert get_uniformity(both + "  %r = trunc i64 %b to i32") == Affine(1)
+    assert get_uniformity(wide + "  %m = mul i64 %w, -3\n  %r = trunc i64 %m to i32") == Affine(-3)
+    assert get_uniformity(wide + "  %m = mul i64 %w, 256\n  %r = trunc i64 %m to i8") == UNIFORM
+
+
 def test_addresses_have_strides_in_bytes():
     wide = "  %i = zext nneg i32 %x to i64\n"
     assert get_uniformity(wide + "  %r = getelementptr float, ptr %p, i64 %i") == Affine(4)

@@ -509,7 +509,9 @@ def _compute_stride(instruction: Instruction, strides: Sequence[int]) -> int | N
     """Return the stride of a result from the strides of its operands; None if it is not affine."""
     opcode, first = instruction.opcode, strides[0]
     if opcode == "freeze" or (opcode == "trunc" and instruction.type != BOOL):
-        return first
+        # The stride of several values in one integer has more bits than the one that is taken.
+        kind = instruction.type
+        return to_signed(first, kind.bits) if isinstance(kind, Int) else first
     if opcode == "select":
         return strides[1] if strides[1] == strides[2] else None
     if opcode == "sub":
