@@ -33,7 +33,7 @@ struct Less {
   ExpSum mine = no_exp_sum();
   UNROLLED
   for (uint i = 0; i < KEEP; ++i) {
-    kept[i] = from(4 * (thread_index + i * threads));
+    kept[i] = from.kept(4 * (thread_index + i * threads));
     mine.peak = max(mine.peak, largest(kept[i]));
   }
   UNROLLED
@@ -46,7 +46,12 @@ struct Less {
   const ExpSum all = group_exp_sum<TG / 32>(mine, partial, place);
   const float log_sum = precise::log(all.sum);
   const Less less = {all.peak, log_sum};
-  put_kept(ToRow<DTYPE>{to, cols}, less, kept, cols, thread_index, threads);
+  // Not put_kept(): the last quad would take four more registers, and 32 threadgroups of 32 threads
+  // on a core of NVIDIA's GPUs leave a thread 64.
+  UNROLLED
+  for (uint i = 0; i < KEEP; ++i) {
+    store_quad(to, 4 * (thread_index + i * threads), cols, less(kept[i]));
+  }
   for (uint column = beyond; column < cols; column += 4 * threads) {
     store_quad(to, column, cols, less(from(column)));
   }

@@ -38,3 +38,26 @@ def test_a_kernel_of_the_library_compiles(entry, dtype_name):
         ptx = read(built.path)
         check_sound(ptx, assemble=assemble)
         assert sum(ptx.static_bytes) <= MOST_THREADGROUP_BYTES
+
+
+ROW_HEADERS = ("norm.h", "row_reductions.h", "rows.h", "scan.h", "softmax.h")
+
+
+def row_kernels() -> list[object]:
+    """Return the kernels that include a header of rows themselves."""
+    library = Library()
+    return [
+        pytest.param(entry, id=entry.name)
+        for entry in map(library.entry, library.names("all"))
+        if any(f'#include "metalbench/{each}"' in entry.kernel().source for each in ROW_HEADERS)
+    ]
+
+
+@pytest.mark.parametrize("entry", row_kernels())
+def test_rows_need_no_local_memory(entry):
+    kernel = entry.kernel().on(("cuda",))
+    options = source_options(kernel, dtype("float32"), kernel.resolve_tunables(dtype="float32"))
+    program = engine.parse(kernel.source, **options)
+    for function in dict.fromkeys(line.function for line in kernel.dispatches):
+        built = engine.build_for_gpu(program, function, fast_math=kernel.math == "fast")
+        assert "__local_depot" not in read(built.path).text

@@ -3,10 +3,10 @@
 // sorted. One threadgroup a row.
 // dispatch: top_k_mask  threadgroups=(rows)  threads=(min(TG, max(LEAST, 32 * ceil_div(cols, 128 * KEEP))))
 // tune: TG = 1024, 128, 32, 64, 256, 512
-// tune: KEEP = 4, 1, 8
+// tune: KEEP = 2, 4, 1, 8
 // tune: LEAST = 32, 1024
 // defaults: cpu TG = 32, KEEP = 8
-// defaults: cuda LEAST = 1024
+// defaults: cuda KEEP = 4, LEAST = 1024
 // dtypes: float32, float16, bfloat16
 #include "metalbench/cut.h"
 #include "metalbench/ranks.h"

@@ -36,7 +36,7 @@ inline Moments moments_of_row(Source source, thread float4 (&kept)[Keep],
   float4 sum = 0.0f;
   UNROLLED
   for (uint i = 0; i < Keep; ++i) {
-    kept[i] = source(4 * (place.thread_index + i * threads));
+    kept[i] = source.kept(4 * (place.thread_index + i * threads));
     sum += kept[i];
   }
   for (uint column = beyond; column < cols; column += 4 * threads) {
@@ -97,7 +97,7 @@ inline void scale_row_into(Measure measure, Source source, Put to, threadgroup f
   float4 terms = 0.0f;
   UNROLLED
   for (uint i = 0; i < Keep; ++i) {
-    kept[i] = source(4 * (place.thread_index + i * threads));
+    kept[i] = source.kept(4 * (place.thread_index + i * threads));
     terms += measure.term(kept[i]);
   }
   for (uint column = beyond; column < cols; column += 4 * threads) {

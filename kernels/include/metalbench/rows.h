@@ -2,8 +2,9 @@
 // has columns 4 (t + k Threads) and up. The first Keep of them stay in its registers, so that the
 // row is read once; what a longer row has beyond is read again, from the cache.
 //
-// Only the last quad of a row can be partial. It is loaded before the loops over a row and stored
-// after them, so that unrolled loops consist of whole quads.
+// Only the last quad of a row can be partial. Loops over the quads that are kept are unrolled: the
+// last one is loaded before them and stored after them, so that they consist of whole quads
+// (`kept`). Other loops load it when they reach it, as holding it takes registers.
 #pragma once
 #include "metalbench/quads.h"
 
@@ -28,12 +29,14 @@ struct Row {
   Row(device const T* at, uint cols, float beyond)
       : at(at), cols(cols), last(load_last_quad<Whole>(at, cols, beyond)), beyond(beyond) {}
 
-  float4 operator()(uint column) const {
+  float4 kept(uint column) const {
     if (column + 4 <= cols) {
       return load_quad<Whole, true>(at, column, cols);
     }
     return Whole || column >= cols ? float4(beyond) : last;
   }
+
+  float4 operator()(uint column) const { return load_quad<Whole>(at, column, cols, beyond); }
 };
 
 // The sum of two rows, which is never stored.
@@ -52,11 +55,18 @@ struct RowSum {
         last(load_last_quad<Whole>(at, cols, beyond) + load_last_quad<Whole>(added, cols, 0.0f)),
         beyond(beyond) {}
 
-  float4 operator()(uint column) const {
+  float4 kept(uint column) const {
     if (column + 4 <= cols) {
       return load_quad<Whole, true>(at, column, cols) + load_quad<Whole, true>(added, column, cols);
     }
     return Whole || column >= cols ? float4(beyond) : last;
+  }
+
+  float4 operator()(uint column) const {
+    if (column + 4 <= cols) {
+      return load_quad<Whole, true>(at, column, cols) + load_quad<Whole, true>(added, column, cols);
+    }
+    return load_quad<Whole>(at, column, cols, beyond) + load_quad<Whole>(added, column, cols);
   }
 };
 

@@ -1,7 +1,8 @@
 // Prefix sums and products of rows, one threadgroup a row, in blocks of a few quads a thread. A
 // block is scanned in three levels: the quads of a thread, 32 lanes by a SIMD-group prefix
 // function, and the few totals of SIMD-groups, which every thread joins itself. The carry into the
-// next block needs no communication, and two sets of totals in turn make one barrier a block enough.
+// next block needs no communication, and two sets of totals in turn make one barrier a block
+// enough.
 #pragma once
 #include "metalbench/reduce.h"
 #include "metalbench/rows.h"

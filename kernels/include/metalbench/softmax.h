@@ -80,7 +80,7 @@ inline void softmax_row(Source source, device T* y, threadgroup float2* partial,
   float4 kept[Keep];
   UNROLLED
   for (uint i = 0; i < Keep; ++i) {
-    kept[i] = source(4 * (place.thread_index + i * threads));
+    kept[i] = source.kept(4 * (place.thread_index + i * threads));
     peak = max(peak, largest(kept[i]));
   }
   float4 sums = 0.0f;
