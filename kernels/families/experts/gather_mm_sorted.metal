@@ -29,7 +29,7 @@ using namespace metalbench;
     uint2 tile [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
   using Tile = Product<MatrixRows<DTYPE>, MatrixRows<DTYPE>, BM, BN, tile_depth<DTYPE>(BK)>;
   threadgroup float4 memory[Tile::kMemory];
-  const ExpertRows<BM> own = ExpertRows<BM>::of(offsets, experts, tile.y);
+  const ExpertRows<BM> own = ExpertRows<BM>::of(offsets, experts, tile.y, lane);
   if (own.count == 0) {
     return;
   }
