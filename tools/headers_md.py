@@ -74,6 +74,7 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
             "tiles": "tiles",
             "tile_sources": "tiles",
             "tile_operand": "tiles",
+            "tile_layout": "tiles",
             "epilogues": "linear",
             "linear": "linear",
             "dense": "full/densenet",

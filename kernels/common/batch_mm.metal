@@ -1,11 +1,13 @@
 // C[i] = A[i] B[i] for a batch of matrices, with simdgroup_matrix.
 // The batch is the grid's depth, so a threadgroup only steps to its own matrices and then makes a
 // tile of one product (metalbench/tiles.h): many small products fill a GPU as one large one does.
-// dispatch: batch_mm  threadgroups=(ceil_div(n, BN), ceil_div(m, BM), batch)  threads=(128)
+// dispatch: batch_mm  threadgroups=(ceil_div(n, BN), ceil_div(m, BM), batch)  threads=(32 * SIMD_ROWS * SIMD_COLS)
 // tune: BM = 64, 32, 128
 // tune: BN = 64, 32, 128
 // tune: BK = 16, 8, 32
 // tune: BUFFERS = 1, 2
+// tune: SIMD_ROWS = 2, 1, 4
+// tune: SIMD_COLS = 2, 1, 4
 // defaults: cpu BUFFERS = 2
 // defaults: cuda BK = 32, BUFFERS = 2
 // defaults: cuda float32 BN = 128, BK = 16

@@ -2,11 +2,13 @@
 // As sqr_mm, the plain product of metalbench/tiles.h; what is different is the depth, which may be
 // far larger than the sides of C. All sums of depth stay in registers, so C is written once and
 // nothing is added up through memory.
-// dispatch: rect_mm  threadgroups=(ceil_div(n, BN), ceil_div(m, BM))  threads=(128)
+// dispatch: rect_mm  threadgroups=(ceil_div(n, BN), ceil_div(m, BM))  threads=(32 * SIMD_ROWS * SIMD_COLS)
 // tune: BM = 64, 32, 128
 // tune: BN = 64, 32, 128
 // tune: BK = 16, 8, 32
 // tune: BUFFERS = 1, 2
+// tune: SIMD_ROWS = 2, 1, 4
+// tune: SIMD_COLS = 2, 1, 4
 // defaults: cpu BUFFERS = 2
 // defaults: cuda BK = 32, BUFFERS = 2
 // defaults: cuda float32 BM = 128, BK = 16

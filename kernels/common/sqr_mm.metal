@@ -3,11 +3,13 @@
 // in registers, tiles of A and B pass through threadgroup memory, in one or two BUFFERS. Larger tiles
 // use what they load more often, smaller ones make more threadgroups: the values below are where one
 // or the other wins.
-// dispatch: sqr_mm  threadgroups=(ceil_div(n, BN), ceil_div(n, BM))  threads=(128)
+// dispatch: sqr_mm  threadgroups=(ceil_div(n, BN), ceil_div(n, BM))  threads=(32 * SIMD_ROWS * SIMD_COLS)
 // tune: BM = 64, 32, 128
 // tune: BN = 64, 32, 128
 // tune: BK = 16, 8, 32
 // tune: BUFFERS = 1, 2
+// tune: SIMD_ROWS = 2, 1, 4
+// tune: SIMD_COLS = 2, 1, 4
 // defaults: cpu BUFFERS = 2
 // defaults: cuda BK = 32, BUFFERS = 2
 // defaults: cuda float16 bfloat16 BM = 128, BN = 128

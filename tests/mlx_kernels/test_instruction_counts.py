@@ -54,3 +54,19 @@ def test_optimised_counts_include_instructions_without_a_line(
     keys, dims = case.size["keys"], case.size["dims"]
     cache_bytes = 2 * keys * dims * 2
     assert cache_bytes <= ours.device_bytes_read < 1.1 * cache_bytes
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["gemm_max", "prefill"])
+def test_products_have_no_more_integers_than_those_of_mlx(
+    counts: ModuleType, name: str, headers: Path, tmp_path: Path
+):
+    # An address for each element, or a test of its bounds, is several times as many.
+    setup = (str(tmp_path),)
+    with ProcessPoolExecutor(
+        1, get_context("spawn"), counts.optimise_before_counting, setup
+    ) as pool:
+        ours, theirs = pool.submit(counts.count_sides, name, [headers]).result()
+    (mine, _), (other, _) = ours, theirs
+    assert mine.integer < 1.25 * other.integer
+    assert mine.device_bytes_read <= other.device_bytes_read

@@ -1,10 +1,12 @@
 // alpha A B + beta C in one kernel: C is read where the sums of the product leave the registers, a
 // quad of it for each quad of theirs, so that the product itself is never in memory.
-// dispatch: addmm  threadgroups=(ceil_div(n, BN), ceil_div(m, BM))  threads=(128)
+// dispatch: addmm  threadgroups=(ceil_div(n, BN), ceil_div(m, BM))  threads=(32 * SIMD_ROWS * SIMD_COLS)
 // tune: BM = 64, 32, 128
 // tune: BN = 64, 32, 128
 // tune: BK = 16, 8, 32
 // tune: BUFFERS = 1, 2
+// tune: SIMD_ROWS = 2, 1, 4
+// tune: SIMD_COLS = 2, 1, 4
 // defaults: cpu BUFFERS = 2
 // defaults: cuda BUFFERS = 2
 // defaults: cuda float32 BM = 128

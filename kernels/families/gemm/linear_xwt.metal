@@ -1,11 +1,13 @@
 // x W^T: tokens times weights as layers store them, a row for each feature. Both operands lie along
 // depth, so that every quad that a thread fetches is of one row, and the tile of W is transposed
 // only as matrices are loaded from threadgroup memory (metalbench/tiles.h).
-// dispatch: linear_xwt  threadgroups=(ceil_div(features, BN), ceil_div(rows, BM))  threads=(128)
+// dispatch: linear_xwt  threadgroups=(ceil_div(features, BN), ceil_div(rows, BM))  threads=(32 * SIMD_ROWS * SIMD_COLS)
 // tune: BM = 64, 32, 128
 // tune: BN = 64, 32, 128
 // tune: BK = 16, 8, 32
 // tune: BUFFERS = 1, 2
+// tune: SIMD_ROWS = 2, 1, 4
+// tune: SIMD_COLS = 2, 1, 4
 // defaults: cpu BUFFERS = 2
 // defaults: cuda BUFFERS = 2
 // defaults: cuda float32 BN = 128

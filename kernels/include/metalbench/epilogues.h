@@ -4,6 +4,7 @@
 // need is theirs, and a kernel may define another.
 #pragma once
 #include "metalbench/quads.h"
+#include "metalbench/tile_layout.h"
 
 namespace metalbench {
 
@@ -91,8 +92,8 @@ struct StoreSlice {
 };
 
 // Writes F()(maximum) of each four neighbouring rows, a 2 x 2 pooling window (Pool of
-// convolution.h), for tiles of TileN columns: rows of the strip that `sums` points into are TileN /
-// 8 quads apart.
+// convolution.h), for tiles of TileN columns: rows of the strip that `sums` points into are as far
+// apart as the part of a SIMD-group is wide.
 template <typename T, typename F, uint TileN>
 struct StorePooled {
   device T* to;
@@ -101,7 +102,7 @@ struct StorePooled {
 
   void operator()(uint row, uint column, threadgroup const float4* sums) const {
     if (row % 4 == 0 && row < rows && column < cols) {
-      constexpr uint pitch = TileN / 8;
+      constexpr uint pitch = TileN / (4 * kSimdCols);
       const float4 v = max(max(sums[0], sums[pitch]), max(sums[2 * pitch], sums[3 * pitch]));
       store_quad(to + ulong(row / 4) * cols, column, cols, F()(v));
     }

@@ -10,8 +10,11 @@
 #pragma once
 #include "metalbench/epilogues.h"
 #include "metalbench/softmax.h"
+#include "metalbench/tile_layout.h"
 
 namespace metalbench {
+
+static_assert(kSimdCols == 2, "a SIMD-group has half of a tile's columns");
 
 // Four elements, `beyond` in the place of those from `count` on.
 inline float4 first_of(float4 v, uint count, float beyond) {

@@ -6,13 +6,12 @@
 
 #include "metalbench/inlined.h"
 #include "metalbench/quads.h"
+#include "metalbench/tile_layout.h"
 #include "metalbench/tile_sources.h"
 
 namespace metalbench {
 
 using namespace metal;
-
-constant constexpr uint kTileThreads = 128;
 
 // As deep as asked for, and at most 64 bytes: deeper tiles of float have no room in threadgroup
 // memory.
@@ -62,9 +61,10 @@ struct Operand {
     if (whole) {
       UNROLLED
       for (uint i = 0; i < kThreadQuads; i += kAdjacent) {
-        take_adjacent<kAdjacent>(source, fetched + i, lines[i],
-                                 k + depth_of(index_of(i, thread_index)), 0);
+        take_adjacent<kAdjacent>(source, fetched + i, lines[i], k,
+                                 depth_of(index_of(i, thread_index)), 0);
       }
+      take_next(source, Depth, 0);
       return;
     }
     UNROLLED

@@ -6,9 +6,15 @@
 //   quad(line, k)   the quad at depth k
 // and may have, for tiles that lie within its matrix, loads without a question, of 16 bytes each:
 //   kHasAdjacent                   true
-//   whole(i, extent, step)         whether `extent` rows or columns from i on are there, and adjacent
+//   whole(i, extent, step)         whether `extent` rows or columns from i on are there, and
+//   adjacent
 //                                  quads may be loaded at every multiple of `step` of depth
-//   adjacent<Count>(to, line, k)   Count quads that lie beside each other in memory
+//   adjacent<Count>(to, line, k, within)  Count quads that lie beside each other in memory, at
+//   depth
+//                                  k + within: k is where a tile begins, `within` the same in all
+//                                  tiles
+//   next(step)                     after a tile of such loads: a pointer that moves on by `step` of
+//                                  depth replaces a product in the address of each load
 #pragma once
 #include <metal_stdlib>
 
@@ -53,13 +59,19 @@ INLINED bool is_whole(thread const Source&, uint, uint, uint, long) {
 }
 template <uint Count, typename Source, typename T>
 INLINED auto take_adjacent(thread const Source& source, thread T* to,
-                           thread const typename Source::Line& line, uint k, int)
-    -> decltype(source.template adjacent<Count>(to, line, k)) {
-  source.template adjacent<Count>(to, line, k);
+                           thread const typename Source::Line& line, uint k, uint within, int)
+    -> decltype(source.template adjacent<Count>(to, line, k, within)) {
+  source.template adjacent<Count>(to, line, k, within);
 }
 template <uint Count, typename Source, typename T>
 INLINED void take_adjacent(thread const Source&, thread T*, thread const typename Source::Line&,
-                           uint, long) {}
+                           uint, uint, long) {}
+template <typename Source>
+INLINED auto take_next(thread Source& source, uint step, int) -> decltype(source.next(step)) {
+  source.next(step);
+}
+template <typename Source>
+INLINED void take_next(thread Source&, uint, long) {}
 template <typename Source>
 constexpr auto has_adjacent(int) -> decltype(bool(Source::kHasAdjacent)) {
   return true;
@@ -86,8 +98,8 @@ struct MatrixRows {
     return first + extent <= rows && depth % step == 0;
   }
   template <uint Count>
-  INLINED void adjacent(thread Quad<As>* to, thread const Line& from, uint k) const {
-    load_adjacent<Count>(to, from + k);
+  INLINED void adjacent(thread Quad<As>* to, thread const Line& from, uint k, uint within) const {
+    load_adjacent<Count>(to, from + within + k);
   }
 
   INLINED Quad<As> quad(thread const Line& from, uint k) const {
@@ -116,9 +128,10 @@ struct MatrixColumns {
     return first + extent <= cols && (cols | pitch) % 8 == 0 && depth % step == 0;
   }
   template <uint Count>
-  INLINED void adjacent(thread Quad<As>* to, thread const Line& column, uint k) const {
-    load_adjacent<Count>(to, data + ulong(k) * pitch + column);
+  INLINED void adjacent(thread Quad<As>* to, thread const Line& column, uint, uint within) const {
+    load_adjacent<Count>(to, data + (ulong(within) * pitch + column));
   }
+  INLINED void next(uint step) { data += ulong(step) * pitch; }
 
   INLINED Quad<As> quad(thread const Line& column, uint k) const {
     device const T* row = data + ulong(k) * pitch;

@@ -1,12 +1,13 @@
 // A threadgroup's tile of a matrix product C = A B, with simdgroup_matrix.
-// Four SIMD-groups hold a TileM x TileN tile of C, a quarter each, in registers as 8 x 8 matrices
-// of float. Tiles of A and B of depth TileK pass through threadgroup memory: while one pair is
-// multiplied the next is on its way in registers, which hides the latency of memory. With one buffer
-// a step has two barriers, with two it has one. Two buffers for 64 x 64 x 16 floats are 18.5 KiB, so
-// a core with 32 KiB runs one threadgroup, which waits at barriers; with one buffer it runs three.
-// BUFFERS is the tunable of kernels with large tiles: 1 on Apple's GPUs, 2 where barriers cost more
-// than memory does. Without it there are two where there is room.
-// Padding of 16 bytes per row keeps the eight rows of a matrix load in different banks.
+// SIMD-groups hold a TileM x TileN tile of C, an equal part each, in registers as 8 x 8 matrices of
+// float (tile_layout.h): a larger part reads its operands less often and takes more registers.
+// Tiles of A and B of depth TileK pass through threadgroup memory: while one pair is multiplied the
+// next is on its way in registers, which hides the latency of memory. With one buffer a step has
+// two barriers, with two it has one. Two buffers for 64 x 64 x 16 floats are 18.5 KiB, so a core
+// with 32 KiB runs one threadgroup, which waits at barriers; with one buffer it runs three. BUFFERS
+// is the tunable of kernels with large tiles: 1 on Apple's GPUs, 2 where barriers cost more than
+// memory does. Without it there are two where there is room. Padding of 16 bytes per row keeps the
+// eight rows of a matrix load in different banks.
 //
 // What is multiplied is a template parameter, a *source* (tile_sources.h), and so is what becomes
 // of the sums. An *epilogue* (epilogues.h) is called with the row, the column and the place in
@@ -17,6 +18,7 @@
 
 #include "metalbench/inlined.h"
 #include "metalbench/reduce.h"
+#include "metalbench/tile_layout.h"
 #include "metalbench/tile_operand.h"
 
 namespace metalbench {
@@ -33,8 +35,8 @@ struct Product {
   using Left = Operand<A, TileM, TileK, true>;
   using Right = Operand<B, TileN, TileK, false>;
   // 8 x 8 matrices down and across that a SIMD-group holds.
-  static constant constexpr uint kDown = TileM / 16;
-  static constant constexpr uint kAcross = TileN / 16;
+  static constant constexpr uint kDown = TileM / (8 * kSimdRows);
+  static constant constexpr uint kAcross = TileN / (8 * kSimdCols);
   static constant constexpr uint kPairBytes = (Left::kTile + Right::kTile) * sizeof(T);
 #ifdef BUFFERS
   static constant constexpr bool kIsTwice = BUFFERS > 1 && 2 * kPairBytes <= kThreadgroupBytes;
@@ -42,7 +44,7 @@ struct Product {
   static constant constexpr bool kIsTwice = 2 * kPairBytes <= kThreadgroupBytes;
 #endif
   static constant constexpr uint kTilesBytes = (kIsTwice ? 2 : 1) * kPairBytes;
-  static constant constexpr uint kStripsBytes = 4 * 8 * (TileN / 2) * sizeof(float);
+  static constant constexpr uint kStripsBytes = 8 * kSimdRows * TileN * sizeof(float);
   // What `multiply` and `store` need of threadgroup memory, in float4.
   static constant constexpr uint kMemory =
       (kTilesBytes > kStripsBytes ? kTilesBytes : kStripsBytes) / 16;
@@ -56,14 +58,15 @@ struct Product {
   Product(uint2 corner, threadgroup float4* memory, Place place)
       : corner(corner), memory(memory), place(place) {}
 
-  // Where the SIMD-group's quarter begins in the tile.
+  // Where the SIMD-group's part begins in the tile.
   uint2 part() const {
-    return uint2(place.simdgroup % 2, place.simdgroup / 2) * uint2(TileN / 2, TileM / 2);
+    return uint2(place.simdgroup % kSimdCols, place.simdgroup / kSimdCols) *
+           uint2(TileN / kSimdCols, TileM / kSimdRows);
   }
 
   // `memory` may be used again afterwards, by all threads, and `left` knows the lines of A. What
-  // the loop works on are separate variables: together with matrices, whose address is taken, they might
-  // not stay in registers.
+  // the loop works on are separate variables: together with matrices, whose address is taken, they
+  // might not stay in registers.
   INLINED void multiply(A a, B b, uint depth) {
     const uint thread_index = place.thread_index;
     const uint2 own = part();
@@ -112,30 +115,27 @@ struct Product {
     UNROLLED
     for (uint k = 0; k < TileK; k += 8) {
       simdgroup_matrix<T, 8, 8> a[kDown];
-      simdgroup_matrix<T, 8, 8> b[kAcross];
       UNROLLED
       for (uint i = 0; i < kDown; ++i) {
         Left::load(a[i], rows, 8 * i, k);
       }
       UNROLLED
       for (uint j = 0; j < kAcross; ++j) {
-        Right::load(b[j], columns, 8 * j, k);
-      }
-      UNROLLED
-      for (uint i = 0; i < kDown; ++i) {
+        simdgroup_matrix<T, 8, 8> b;
+        Right::load(b, columns, 8 * j, k);
         UNROLLED
-        for (uint j = 0; j < kAcross; ++j) {
-          simdgroup_multiply_accumulate(sums[i][j], a[i], b[j], sums[i][j]);
+        for (uint i = 0; i < kDown; ++i) {
+          simdgroup_multiply_accumulate(sums[i][j], a[i], b, sums[i][j]);
         }
       }
     }
   }
 
   // Through threadgroup memory, eight rows at a time, so that whole rows leave in quads and the
-  // edge of C is a test. Each SIMD-group has a separate strip, TileN / 8 quads wide.
+  // edge of C is a test. Each SIMD-group has a separate strip, as wide as its part.
   template <typename Epilogue>
   void store(Epilogue epilogue) {
-    constexpr uint width = TileN / 8;
+    constexpr uint width = 2 * kAcross;
     const uint lane = place.lane;
     const uint2 first = corner + part();
     threadgroup float4* strip = memory + place.simdgroup * 8 * width;

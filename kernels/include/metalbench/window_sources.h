@@ -153,8 +153,8 @@ struct Windows {
     return (volume.channels | volume.pitch) % 8 == 0 && depth() % step == 0;
   }
   template <uint Count>
-  INLINED void adjacent(thread Quad<As>* to, thread const Line& from, uint k) const {
-    const TapStep at = taps.step(k);
+  INLINED void adjacent(thread Quad<As>* to, thread const Line& from, uint k, uint within) const {
+    const TapStep at = taps.step(k + within);
     const int3 move = move_of(at);
     load_adjacent_if<Count>(inside(from.at + move), to, from.origin + offset(move, at.channel));
   }
@@ -227,8 +227,8 @@ struct WindowFilters {
            pitch % 8 == 0 && taps.depth() % step == 0;
   }
   template <uint Count>
-  INLINED void adjacent(thread Quad<T>* to, thread const Line& from, uint k) const {
-    load_adjacent<Count>(to, from + offset(taps.step(k), k));
+  INLINED void adjacent(thread Quad<T>* to, thread const Line& from, uint k, uint within) const {
+    load_adjacent<Count>(to, from + offset(taps.step(k + within), k + within));
   }
 
   INLINED Quad<T> quad(thread const Line& from, uint k) const {
