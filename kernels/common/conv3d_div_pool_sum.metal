@@ -5,6 +5,7 @@
 // order. The convolution's result, as large as the input, never exists. Halving commutes with
 // maximum and mean, so it is one factor at the end.
 // dispatch: largest_channels  threadgroups=(ceil_div(batch * (depth - 2) * (height - 2) * (width - 2), BM))  threads=(128)
+// check: allow few-threadgroups it adds one number of each threadgroup of the dispatch before
 // dispatch: add_up  threadgroups=(1)  threads=(256)
 // scratch: partials float32 (ceil_div(batch * (depth - 2) * (height - 2) * (width - 2), BM))
 // tune: BM = 64, 32

@@ -2,6 +2,7 @@
 // of the products, one threadgroup then adds the shares. Atomic additions would save the second
 // dispatch, but come in another order each time, and so would the last bits.
 // dispatch: sum_products  threadgroups=(ceil_div(n, 4 * TG * QUADS))  threads=(TG)
+// check: allow few-threadgroups it adds one number of each threadgroup of the dispatch before
 // dispatch: finish  threadgroups=(1)  threads=(128)
 // scratch: partial float32 (ceil_div(n, 4 * TG * QUADS))
 // tune: TG = 256, 32, 64, 128

@@ -2,6 +2,7 @@
 // squares of its share, one threadgroup then adds the shares and takes the root. A matrix without
 // gaps is one long array to it.
 // dispatch: sum_squares  threadgroups=(ceil_div(rows * cols, 4 * TG * QUADS))  threads=(TG)
+// check: allow few-threadgroups it adds one number of each threadgroup of the dispatch before
 // dispatch: finish  threadgroups=(1)  threads=(128)
 // scratch: partial float32 (ceil_div(rows * cols, 4 * TG * QUADS))
 // tune: TG = 256, 32, 64, 128

@@ -3,6 +3,7 @@
 // and threadgroup. The second adds the shares. Every sum is a tree of fixed shape, so the result
 // is accurate and always the same.
 // dispatch: sum_squares  threadgroups=(ceil_div(rows * cols, 4 * TG * QUADS))  threads=(TG)
+// check: allow few-threadgroups it adds one number of each threadgroup of the dispatch before
 // dispatch: finish  threadgroups=(1)  threads=(128)
 // scratch: partial float32 (ceil_div(rows * cols, 4 * TG * QUADS))
 // tune: TG = 256, 32, 64, 128

@@ -338,6 +338,7 @@ def _order(finding: CheckFinding) -> tuple[bool, str, int, int]:
 # A comment applies to its own line; on a line without code, to the next line of code.
 
 _COMMENT = re.compile(r"//\s*check:(.*)")
+_DISPATCH = re.compile(r"\s*//\s*dispatch:")
 _ALLOW = re.compile(r"\s*allow\s+(\S+)\s*(.*)")
 FORM = "`// check: allow KIND reason`"
 
@@ -378,9 +379,11 @@ def read_suppressions(source: str, file: str) -> list[Suppression]:
 
 
 def _line_of(lines: Sequence[str], number: int) -> int:
-    """Return the line of code to which the comment at `number` applies."""
+    """Return the line to which the comment at `number` applies: of code, or of a dispatch."""
     while number < len(lines) and not lines[number - 1].partition("//")[0].strip():
         number += 1
+        if _DISPATCH.match(lines[number - 1]):
+            break
     return number
 
 

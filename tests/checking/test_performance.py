@@ -118,6 +118,20 @@ def test_performance_findings_are_allowed_by_comments(tmp_path):
     assert not check(path, tools="arithmetic").unused
 
 
+def test_a_comment_above_a_dispatch_allows_its_findings(tmp_path):
+    dispatch = "// dispatch: f threads_in_grid=(64) threads=(64)"
+    head = HEAD.replace("// dispatch: f threads_in_grid=(n) threads=(64)", dispatch)
+    assert dispatch in head
+    path = write(tmp_path, "y[i] = x[i];", head=head)
+    assert [each.kind for each in check(path, tools="performance").found] == ["few-threadgroups"]
+    allowed = f"// check: allow few-threadgroups one sum\n{dispatch}"
+    path = write(tmp_path, "y[i] = x[i];", head=head.replace(dispatch, allowed))
+    findings = check(path, tools="performance")
+    assert not findings.found
+    assert [each.allowed for each in findings.allowed] == ["one sum"]
+    assert not findings.unused
+
+
 def test_performance_and_other_tools_report_together(tmp_path):
     path = write(tmp_path, f"{ARRAY}\ny[i + 1] = 1;")
     kinds = {each.kind for each in check(path, tools="mem,performance").found}

@@ -2,6 +2,7 @@
 // atomics of different bins do not meet, and write their counts out; a second dispatch adds these.
 // Whole numbers add to the same in any order.
 // dispatch: count  threadgroups=(SHARES)  threads=(TG)
+// check: allow few-threadgroups it adds a few counts of 256 bins
 // dispatch: total_counts  threads_in_grid=(256)  threads=(64)
 // scratch: counts uint32 (SHARES, 256)
 // tune: TG = 256, 128, 512

@@ -2,6 +2,7 @@
 // float whatever the elements are, so that halves neither overflow on the way nor stop growing; one
 // threadgroup then adds their sums. The tree's shape is fixed: equal bits each time.
 // dispatch: first  threadgroups=(ceil_div(rows * cols, 4 * TG * QUADS))  threads=(TG)
+// check: allow few-threadgroups it adds one number of each threadgroup of the dispatch before
 // dispatch: finish  threadgroups=(1)  threads=(128)
 // scratch: partial float32 (ceil_div(rows * cols, 4 * TG * QUADS))
 // tune: TG = 256, 64, 128

@@ -1,6 +1,7 @@
 // x over the root of the sum of all squares, in three dispatches: threadgroups add a share each, one
 // threadgroup adds the shares and takes the root, all elements are divided by it.
 // dispatch: sum_squares  threadgroups=(ceil_div(batch * height * width * channels, 4 * TG * QUADS))  threads=(TG)
+// check: allow few-threadgroups it adds one number of each threadgroup of the dispatch before
 // dispatch: finish  threadgroups=(1)  threads=(128)
 // dispatch: divide  threads_in_grid=(ceil_div(batch * height * width * channels, 4))  threads=(TG)
 // scratch: partial float32 (ceil_div(batch * height * width * channels, 4 * TG * QUADS))

@@ -1,6 +1,7 @@
 // Mean squared error, a single number, in two dispatches without atomics
 // (metalbench/array_sum.h): each threadgroup adds its share, one threadgroup then adds the shares.
 // dispatch: add_squares  threadgroups=(ceil_div(rows * cols, 4 * TG * QUADS))  threads=(TG)
+// check: allow few-threadgroups it adds one number of each threadgroup of the dispatch before
 // dispatch: finish  threadgroups=(1)  threads=(128)
 // scratch: partial float32 (ceil_div(rows * cols, 4 * TG * QUADS))
 // tune: TG = 256, 64, 32, 128

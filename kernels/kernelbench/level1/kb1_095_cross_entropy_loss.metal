@@ -2,6 +2,7 @@
 // over the logits with one threadgroup a row (metalbench/softmax.h); one threadgroup then adds the
 // rows' losses.
 // dispatch: row_losses  threadgroups=(rows)  threads=(TG)
+// check: allow few-threadgroups it adds one number of each threadgroup of the dispatch before
 // dispatch: finish  threadgroups=(1)  threads=(128)
 // scratch: losses float32 (rows)
 // tune: TG = 256, 64, 32, 128

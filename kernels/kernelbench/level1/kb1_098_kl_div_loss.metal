@@ -3,6 +3,7 @@
 // A term is t log(t / p): one logarithm, and where t is close to p the small result comes from one
 // rounding of the quotient, not from the difference of two large logarithms. Of t = 0 it is 0.
 // dispatch: add_terms  threadgroups=(ceil_div(rows * cols, 4 * TG * QUADS))  threads=(TG)
+// check: allow few-threadgroups it adds one number of each threadgroup of the dispatch before
 // dispatch: finish  threadgroups=(1)  threads=(128)
 // scratch: partial float32 (ceil_div(rows * cols, 4 * TG * QUADS))
 // tune: TG = 256, 64, 32, 128

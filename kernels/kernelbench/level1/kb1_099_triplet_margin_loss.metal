@@ -3,6 +3,7 @@
 // rows' losses. The distances are much larger than their difference, which would lose digits: it is
 // the difference of their squares, added up by itself, over the distances' sum.
 // dispatch: row_losses  threadgroups=(rows)  threads=(TG)
+// check: allow few-threadgroups it adds one number of each threadgroup of the dispatch before
 // dispatch: finish  threadgroups=(1)  threads=(128)
 // scratch: losses float32 (rows)
 // tune: TG = 256, 64, 32, 128

@@ -2,6 +2,7 @@
 // losses, one threadgroup then adds the rows. The product with -1 or 1 is exact, so that 1 - p t is
 // rounded once.
 // dispatch: row_losses  threadgroups=(n)  threads=(TG)
+// check: allow few-threadgroups it adds one number of each threadgroup of the dispatch before
 // dispatch: finish  threadgroups=(1)  threads=(128)
 // scratch: losses float32 (n)
 // tune: TG = 256, 64, 32, 128

@@ -5,6 +5,7 @@
 // dispatch: convolve  threadgroups=(ceil_div(filters, BN), ceil_div(depth * height * width, BM), 8 * batch)  threads=(128)
 // dispatch: join  threadgroups=(batch * filters)  threads=(TG)
 // dispatch: join_batch  threadgroups=(filters)  threads=(TG)
+// check: allow few-threadgroups it computes one factor for each channel and image
 // dispatch: scale  threads_in_grid=(filters, batch)  threads=(16, 8)
 // dispatch: apply  threads_in_grid=(ceil_div(filters, 4), ceil_div((2 * depth - 1) * (2 * height - 1) * (2 * width - 1), ROWS), batch)  threads=(QUADS, DOWN)
 // scratch: shares float32 (batch, 8 * ceil_div(depth * height * width, BM), filters, 4)

@@ -2,6 +2,7 @@
 // numbers a and b, 3 x 3 x 3 taps, steps of 2, channels last. In each direction a window's two
 // outputs take the first tap of the next input, and the other two of the same input: the sum of a window
 // is a convolution of 2 x 2 x 2 taps, into which the filters are folded first.
+// check: allow few-threadgroups there are a few thousand weights
 // dispatch: fold  threads_in_grid=(channels, 8, filters)  threads=(4, 8, 4)
 // dispatch: convolve  threadgroups=(ceil_div(filters, BN), ceil_div(batch * (depth - 1) * (height - 1) * (width - 1), BM))  threads=(128)
 // scratch: folded float32 (filters, 8, channels)
