@@ -3,7 +3,9 @@
 // dispatch: batch_norm  threadgroups=(ceil_div(ceil_div(cols, 4), QUADS))  threads=(QUADS, THREADS)
 // tune: QUADS = 8, 4
 // tune: THREADS = 64, 32
-// tune: KEEP = 16, 4
+// tune: KEEP = 8, 16, 4
+// defaults: cpu KEEP = 16
+// defaults: cuda KEEP = 16
 // dtypes: float32, float16, bfloat16
 #include "metalbench/column_norm.h"
 #include "metalbench/epilogues.h"

@@ -26,6 +26,7 @@ inline float4 sum_down(float4 value, threadgroup float4 (&partial)[Down][Quads],
   for (uint i = 0; i < Down; i += 8) {
     float4 eight = partial[i][at.x];
     for (uint j = i + 1; j < min(i + 8, Down); ++j) {
+      // check: allow registers the rows that are kept are live across the sums
       eight += partial[j][at.x];
     }
     result += eight;
@@ -57,6 +58,7 @@ inline void normalise_columns(Map map, device const X* x, device Y* y, uint rows
   float4 square = 0.0f;
   UNROLLED
   for (uint i = 0; i < Keep; ++i) {
+    // check: allow registers the rows that are kept are read from memory once
     kept[i] = at.y + i * Down < rows ? kept[i] - mean : float4(0.0f);
     drift += kept[i];
     square = fma(kept[i], kept[i], square);

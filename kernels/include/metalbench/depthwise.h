@@ -27,8 +27,9 @@ inline void depthwise(device const T* x, device const T* w, device T* y, uint he
   for (uint tap = 0; tap < high * wide; ++tap) {
     UNROLLED
     for (uint i = 0; i < 4; ++i) {
-      filter[tap][i] =
-          channel + i < channels ? float(w[(channel + i) * (high * wide) + tap]) : 0.0f;
+      const uint at = (channel + i) * (high * wide) + tap;
+      // check: allow registers the filters of four channels stay in registers, down all outputs
+      filter[tap][i] = channel + i < channels ? float(w[at]) : 0.0f;
     }
   }
   const uint from_pitch = width * channels;

@@ -43,8 +43,9 @@ inline Spread<float4> spread_down(device const T* matrix, uint first, uint end, 
     float4 sum = 0.0f;
     UNROLLED
     for (uint i = 0; i < kSpreadRows; ++i) {
-      kept[i] =
-          i < count ? load_quad(matrix + ulong(row + i * Down) * cols, column, cols) : float4(0.0f);
+      device const T* from = matrix + ulong(row + i * Down) * cols;
+      // check: allow registers eight quads of a thread are on their way at once
+      kept[i] = i < count ? load_quad(from, column, cols) : float4(0.0f);
       sum += kept[i];
     }
     const float4 mean = sum / float(count);
@@ -113,6 +114,7 @@ inline void join_shares(device const float* partial, device float* moments, uint
   Spread<float> all = {0.0f, 0.0f, 0.0f};
   const RowColumn step = RowColumn::of(32, own);
   for (RowColumn at = RowColumn::of(lane, own); at.row < shares; at = at.after(step, own)) {
+    // check: allow strided-access two numbers of a channel, of Share pixels each
     const float2 moment = from[at.row * channels + at.column];
     all = all.with({float(min(Share, rows - at.row * Share)), moment.x, moment.y});
   }

@@ -86,6 +86,7 @@ struct PooledWindows {
     for (uint i = 0; i < kKept; ++i) {
       for (uint r = 0; r < kRows && (has_all || in_tile(i) < kWindows); ++r) {
         const uint row = i * kDown * kRows + r;
+        // check: allow registers windows stay in registers, their pixels are never in memory
         kept[i] = Join().join(kept[i], map(from[row * kAcross], corner.y + first + row, column()));
       }
     }

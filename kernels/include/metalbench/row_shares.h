@@ -127,8 +127,10 @@ template <typename Join>
 inline typename Join::State join_few(device const float* shares, uint row, uint count) {
   using State = typename Join::State;
   device const State* from = (device const State*)shares + ulong(row) * count;
+  // check: allow strided-access a thread reads all of its few shares, which share cache lines
   State state = from[0];
   for (uint i = 1; i < count; ++i) {
+    // check: allow strided-access as above
     state = Join::join(state, from[i]);
   }
   return state;

@@ -190,8 +190,9 @@ struct Windows {
   }
 
   INLINED bool inside(int3 at) const {
-    return Steps::kInside ||
-           (uint(at.x) < volume.width && uint(at.y) < volume.height && uint(at.z) < volume.depth);
+    const bool is_inside =
+        bool(uint(at.x) < volume.width & uint(at.y) < volume.height & uint(at.z) < volume.depth);
+    return Steps::kInside || is_inside;
   }
 
   // Which pixel of the whole output has the sums of row `row`.

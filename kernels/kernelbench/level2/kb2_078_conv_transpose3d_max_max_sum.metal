@@ -6,12 +6,12 @@
 // dispatch: convolve  threadgroups=(ceil_div(filters, BN), ceil_div(((2 * depth - 1) / 2) * ((2 * height - 1) / 2) * ((2 * width - 1) / 2), BM), batch)  threads=(128)
 // dispatch: finish  threadgroups=((2 * width - 1) / 2 / 3, (2 * height - 1) / 2 / 3, batch * ((2 * depth - 1) / 2 / 3))  threads=(32)
 // scratch: pooled float32 (batch, ((2 * depth - 1) / 2) * ((2 * height - 1) / 2) * ((2 * width - 1) / 2), filters)
-// tune: BM = 64, 32
-// tune: BN = 64, 32
+// tune: BM = 32, 64
+// tune: BN = 32, 64
 // tune: BK = 16, 8
 // tune: BUFFERS = 1, 2
-// defaults: cpu BM = 32, BN = 32, BUFFERS = 2
-// defaults: cuda BM = 32, BN = 32, BUFFERS = 2
+// defaults: cpu BUFFERS = 2
+// defaults: cuda BUFFERS = 2
 #include "metalbench/activations.h"
 #include "metalbench/pool.h"
 #include "metalbench/pooled_windows.h"
