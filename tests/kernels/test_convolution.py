@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 
 from metalbench import _core
+from metalbench.checking.findings import apply_suppressions
+from metalbench.checking.performance import lint_kernel
+from metalbench.kernel.library import Library
 from metalbench.kernel.source_files import include_folders
 
 Extents = tuple[int, ...]
@@ -123,3 +126,39 @@ def test_quotients_are_exact_beside_every_multiple():
         [_core.Dispatch(library.pipeline(), arguments, threads_in_grid=(len(k),), threads=(64,))]
     )
     np.testing.assert_array_equal(y, k // divisors)
+
+
+LIBRARY = Library()
+# Sequences of instructions, and both sides of a branch, in every step of a product.
+SLOW = ("integer-division", "divergent-branch", "wide-address", "strided-access")
+MOST_REGISTERS = 128  # of a thread on Apple's GPUs; more are spilled to memory
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "conv_transpose2d",  # taps of a phase
+        "conv1d_transpose",
+        "conv3d_softmax_pool",  # windows of a pool
+        "depthwise_conv2d",
+        "kb1_055_conv_standard_2d",  # three channels: quads of several taps
+        "kb2_019_conv_transpose2d_gelu_group_norm",  # shares of a group
+        "kb2_036_conv_transpose2d_min_sum_gelu_add",  # shares of a pixel
+        "kb2_078_conv_transpose3d_max_max_sum",  # phases that are joined
+    ],
+)
+def test_convolutions_have_no_slow_operations_in_loops(name: str) -> None:
+    entry = LIBRARY.entry(name)
+    kernel = entry.kernel()
+    lints = lint_kernel(kernel, entry.task, entry.task.gpu_headlines[0], dtype_name="float32")
+    found, _, _ = apply_suppressions(lints.found, kernel.source, kernel.path, ("performance",))
+    assert not [each for each in found if each.kind in SLOW]
+    assert max(each.registers for each in lints.reports.values()) <= MOST_REGISTERS
+
+
+def test_windows_and_column_norms_leave_room_for_two_threadgroups() -> None:
+    for name in ("batch_norm", "conv3d_softmax_pool", "conv3d_div_pool_sum"):
+        entry = LIBRARY.entry(name)
+        size = entry.task.gpu_headlines[0]
+        lints = lint_kernel(entry.kernel(), entry.task, size, dtype_name="float32")
+        assert "threadgroup-memory" not in [each.kind for each in lints.found], name
