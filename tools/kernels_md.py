@@ -357,7 +357,7 @@ EXPECTED: dict[str, tuple[Expectation, ...]] = {
             "gather_mm_sorted, moe_swiglu",
             "gather_mm_sorted moe_swiglu",
             "0.7-0.95",
-            "Threadgroups find their expert one by one",
+            "The product is as in common; experts have separate tiles",
         ),
     ),
     "recurrent": (
