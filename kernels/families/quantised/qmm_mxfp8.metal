@@ -2,11 +2,11 @@
 // the matrix units find both operands; each code is unpacked once for BM rows of x.
 // dispatch: qmm  threadgroups=(ceil_div(rows, BN), ceil_div(batch, BM))  threads=(128)
 // tune: BM = 64, 32
-// tune: BN = 32, 64
+// tune: BN = 64, 32
 // tune: BK = 16, 32
 // tune: BUFFERS = 1, 2
 // defaults: cpu BM = 32, BN = 32, BUFFERS = 2
-// defaults: cuda BN = 64, BK = 32, BUFFERS = 2
+// defaults: cuda BK = 32, BUFFERS = 2
 // dtypes: float32, float16, bfloat16
 // math: fast
 // limits: rows * cols / 4 <= 4294967295

@@ -8,9 +8,8 @@
 // tune: BN = 64, 32
 // tune: BK = 16, 32
 // tune: BUFFERS = 1, 2
-// tune: HALVES = 1, 0
-// defaults: cpu BM = 32, BN = 32, BUFFERS = 2, HALVES = 0
-// defaults: cuda BK = 32, BUFFERS = 2, HALVES = 0
+// defaults: cpu BM = 32, BN = 32, BUFFERS = 2
+// defaults: cuda BK = 32, BUFFERS = 2
 // dtypes: float32, float16, bfloat16
 // math: fast
 // limits: cols % GROUP == 0, rows * cols / 32 * BITS <= 4294967295
@@ -22,7 +21,7 @@ using namespace metalbench;
     device const DTYPE* x, device const uint* w, device const DTYPE* w_scales,
     device const DTYPE* w_biases, device DTYPE* y, constant uint& batch, constant uint& rows,
     constant uint& cols, uint2 tile [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
-  using Format = WholeNumbers<DTYPE, BITS, GROUP, HALVES>;
+  using Format = WholeNumbers<DTYPE, BITS, GROUP>;
   using Tile = Product<MatrixRows<DTYPE>, QuantisedColumns<Format, DTYPE>, BM, BN, BK>;
   threadgroup float4 memory[Tile::kMemory];
   Tile product(tile * uint2(BN, BM), memory, PLACE);

@@ -7,7 +7,6 @@
 //   Scale scale(g)   the same in registers, as scale(stored) makes it
 //   from(g)          is the format of what begins at group g
 //   at(scale, v)     is the weight of a code whose value(code) is v
-//   weights(pack, i, scale)  are those of the codes i .. i + 3 of a pack
 // A product with a vector scales the sum of a group, not each weight:
 //   factors(pack, i)  are numbers for the codes i .. i + 3 of a pack
 //   kCodes           of a row that a lane holds at once
@@ -142,31 +141,24 @@ struct WholeNumbers {
                       : (Halves && i * Bits % 32 + Bits <= 32 ? i * Bits % 16 % kPlaces : 0);
   }
   // The number that bits are, in the half `n` of a word or in all of it, minus the middle.
-  INLINED static float number(uint bits, uint n, float middle) {
+  INLINED static float number(uint bits, uint n, uint left) {
+    const float middle = float(kMiddle << left);
     return Halves ? float(half_of(bits, n)) - middle / kUnit
                   : as_type<float>(bits | 0x4B000000u) - (0x1p23f + middle);
   }
   template <uint Codes>
-  INLINED static float factor(thread const Pack<Bits, Codes>& pack, uint i, uint middle) {
+  INLINED static float factor(thread const Pack<Bits, Codes>& pack, uint i) {
     const uint at = i * Bits % 32, mask = kMask << left(i);
     if (at + Bits > 32) {
-      return number(pack.code(i), 0, float(middle));
+      return number(pack.code(i), 0, 0);
     }
     const uint word = pack.words[i * Bits / 32];
-    const float moved = float(middle << left(i));
-    return Halves ? number(word >> (at % 16 - left(i)) & (mask | mask << 16), at / 16, moved)
-                  : number(word >> (at - left(i)) & mask, 0, moved);
+    return Halves ? number(word >> (at % 16 - left(i)) & (mask | mask << 16), at / 16, left(i))
+                  : number(word >> (at - left(i)) & mask, 0, left(i));
   }
   template <uint Codes>
-  INLINED static float4 factors(thread const Pack<Bits, Codes>& pack, uint i,
-                                uint middle = kMiddle) {
-    return float4(factor(pack, i, middle), factor(pack, i + 1, middle), factor(pack, i + 2, middle),
-                  factor(pack, i + 3, middle));
-  }
-  template <uint Codes>
-  INLINED static float4 weights(thread const Pack<Bits, Codes>& pack, uint i, Scale scale) {
-    const float4 steps = scale.s * kUnit * float4(back(i), back(i + 1), back(i + 2), back(i + 3));
-    return fma(steps, factors(pack, i, 0), scale.b);
+  INLINED static float4 factors(thread const Pack<Bits, Codes>& pack, uint i) {
+    return float4(factor(pack, i), factor(pack, i + 1), factor(pack, i + 2), factor(pack, i + 3));
   }
   INLINED static constexpr float back(uint i) { return 1.0f / float(1u << left(i)); }
   // The part of it that a sum has in common is left to the sum.
@@ -252,10 +244,6 @@ struct Minifloat {
   INLINED static float4 factors(thread const Pack<kBits, Codes>& pack, uint i) {
     return Code::factors(pack, i);
   }
-  template <uint Codes>
-  INLINED static float4 weights(thread const Pack<kBits, Codes>& pack, uint i, Scale scale) {
-    return scale * (factors(pack, i) * Code::kUnit);
-  }
   INLINED static float4 operands(uint, float4 x) { return x; }
   INLINED static void add(thread float& sum, Scale scale, float2 products, float) {
     sum = fma(scale, total(products) * Code::kUnit, sum);
@@ -291,43 +279,19 @@ struct Weights {
 
   // The four weights from a column that is a multiple of four.
   INLINED float4 quad(uint row, uint column) const {
-    return quad(row, column, format.scale(group(row, column)));
-  }
-  INLINED float4 quad(uint row, uint column, typename Format::Scale scale) const {
     const uint bit = column * kBits, shift = bit % 32;
     device const uint* from = words + (word(row, 0) + bit / 32);
     uint low = from[0] >> shift;
     if (32 % (4 * kBits) != 0 && shift + 4 * kBits > 32) {
       low |= from[1] << (32 - shift);
     }
+    const typename Format::Scale scale = format.scale(group(row, column));
     float4 values;
     UNROLLED
     for (uint i = 0; i < 4; ++i) {
       values[i] = Format::at(scale, Format::value((low >> (i * kBits)) & ((1u << kBits) - 1)));
     }
     return values;
-  }
-
-  // Count quads beside each other, from a column that is a multiple of as many elements: one scale,
-  // and whole words where they are.
-  template <uint Count, typename As>
-  INLINED void quads(thread Quad<As>* to, uint row, uint column) const {
-    constexpr uint codes = 4 * Count;
-    constexpr bool has_words = codes * kBits % 32 == 0;
-    const typename Format::Scale scale = format.scale(group(row, column));
-    if (has_words) {
-      const Pack<kBits, has_words ? codes : kPack> pack(
-          words + (word(row, 0) + column / codes * (codes * kBits / 32)));
-      UNROLLED
-      for (uint i = 0; i < Count; ++i) {
-        to[i] = Quad<As>(Format::weights(pack, 4 * i, scale));
-      }
-      return;
-    }
-    UNROLLED
-    for (uint i = 0; i < Count; ++i) {
-      to[i] = Quad<As>(quad(row, column + 4 * i, scale));
-    }
   }
 };
 

@@ -12,20 +12,10 @@ struct QuantisedRows {
   using element = As;
   using Line = uint;
   static constant constexpr bool kAlongDepth = true;
-  // Elements of four bytes are loaded a quad at a time.
-  static constant constexpr bool kHasAdjacent = sizeof(As) == 2;
   Weights<Format> weights;
   uint rows;
 
   INLINED Line line(uint row) const { return row; }
-
-  INLINED bool whole(uint first, uint extent, uint step) const {
-    return kHasAdjacent && first + extent <= rows && weights.cols % step == 0;
-  }
-  template <uint Count>
-  INLINED void adjacent(thread Quad<As>* to, thread const Line& row, uint k) const {
-    weights.template quads<Count>(to, row, k);
-  }
 
   INLINED Quad<As> quad(thread const Line& row, uint k) const {
     return row < rows && k < weights.cols ? Quad<As>(weights.quad(row, k)) : Quad<As>(As(0));
@@ -38,20 +28,10 @@ struct QuantisedColumns {
   using element = As;
   using Line = uint;
   static constant constexpr bool kAlongDepth = false;
-  // Elements of four bytes are loaded a quad at a time.
-  static constant constexpr bool kHasAdjacent = sizeof(As) == 2;
   Weights<Format> weights;
   uint depth;
 
   INLINED Line line(uint column) const { return column; }
-
-  INLINED bool whole(uint first, uint extent, uint step) const {
-    return kHasAdjacent && first + extent <= weights.cols && depth % step == 0;
-  }
-  template <uint Count>
-  INLINED void adjacent(thread Quad<As>* to, thread const Line& column, uint k) const {
-    weights.template quads<Count>(to, k, column);
-  }
 
   INLINED Quad<As> quad(thread const Line& column, uint k) const {
     return k < depth && column < weights.cols ? Quad<As>(weights.quad(k, column)) : Quad<As>(As(0));
