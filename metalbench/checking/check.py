@@ -295,6 +295,9 @@ def check_subject(
         what.kernel.path,
         tools,
         what.kernel.include_dirs,
+        advice="remove it"
+        if len(what.kernel.dtypes) == 1
+        else f"remove it unless another type than {dtype_name} needs it",
     )
     return Findings(
         kernel=what.kernel.name,

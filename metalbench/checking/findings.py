@@ -412,12 +412,15 @@ def apply_suppressions(
     kernel: Path,
     tools: Sequence[str],
     include_dirs: Iterable[Path] = (),
+    *,
+    advice: str = "remove it",
 ) -> tuple[list[CheckFinding], list[CheckFinding], list[str]]:
     """Return the findings that count, the suppressed ones, and messages about unused comments.
 
     A suppression covers a finding in its line, and in a function that is called there. It may be in
     the kernel's file, with the text `source`, and in its headers. Unused comments in headers are
-    not reported: other kernels use them. Raises DeclarationError for an invalid comment.
+    not reported: other kernels use them. `advice` ends the messages. Raises DeclarationError for an
+    invalid comment.
     """
     file = str(kernel)
     own = [each for each in read_suppressions(source, file) if find_kind(each.kind).tool in tools]
@@ -433,7 +436,7 @@ def apply_suppressions(
         else:
             counting.append(finding)
     idle = [
-        f"{file}:{each.line}: allows {each.kind}, which was not found; remove it"
+        f"{file}:{each.line}: allows {each.kind}, which was not found; {advice}"
         for each in own
         if each not in used
     ]

@@ -237,6 +237,21 @@ def test_check_applies_comments_of_headers(tmp_path, is_beside):
 
 
 @pytest.mark.slow
+def test_an_allowance_that_one_type_does_not_need_may_be_for_another(tmp_path: Path):
+    lines = "// buffer: y DTYPE (64) output\n// dispatch: k threadgroups=(1) threads=(64)\n"
+    body = (
+        "#include <metal_stdlib>\nusing namespace metal;\nkernel void k(device DTYPE* y, "
+        "uint i [[thread_position_in_grid]]) { y[i] = 1; }  // check: allow race of one type\n"
+    )
+    path = tmp_path / "k.metal"
+    path.write_text(f"// dtypes: float32, float16\n{lines}{body}")
+    (of_two,) = check(path).unused
+    assert of_two.endswith("not found; remove it unless another type than float32 needs it")
+    path.write_text(f"{lines}{body}")
+    (of_one,) = check(path).unused
+    assert of_one.endswith("not found; remove it")
+
+
 def test_check_applies_comments_at_the_call_of_a_header_function(tmp_path):
     before = include_header(tmp_path, "return x[i + 1];")
     body = "  y[i] = pick(x, i);  // check: allow out-of-bounds the buffer is padded"

@@ -57,21 +57,6 @@ template <typename Source>
 INLINED bool is_whole(thread const Source&, uint, uint, uint, long) {
   return false;
 }
-template <uint Count, typename Source, typename T>
-INLINED auto take_adjacent(thread const Source& source, thread T* to,
-                           thread const typename Source::Line& line, uint k, uint within, int)
-    -> decltype(source.template adjacent<Count>(to, line, k, within)) {
-  source.template adjacent<Count>(to, line, k, within);
-}
-template <uint Count, typename Source, typename T>
-INLINED void take_adjacent(thread const Source&, thread T*, thread const typename Source::Line&,
-                           uint, uint, long) {}
-template <typename Source>
-INLINED auto take_next(thread Source& source, uint step, int) -> decltype(source.next(step)) {
-  source.next(step);
-}
-template <typename Source>
-INLINED void take_next(thread Source&, uint, long) {}
 template <typename Source>
 constexpr auto has_adjacent(int) -> decltype(bool(Source::kHasAdjacent)) {
   return true;
@@ -80,6 +65,23 @@ template <typename Source>
 constexpr bool has_adjacent(long) {
   return false;
 }
+template <uint Count, typename Source, typename T>
+INLINED auto take_adjacent(thread const Source& source, thread T* to,
+                           thread const typename Source::Line& line, uint k, uint within, int)
+    -> decltype(source.template adjacent<Count>(to, line, k, within)) {
+  source.template adjacent<Count>(to, line, k, within);
+}
+template <uint Count, typename Source, typename T>
+INLINED void take_adjacent(thread const Source&, thread T*, thread const typename Source::Line&,
+                           uint, uint, long) {
+  static_assert(!has_adjacent<Source>(0), "a source with kHasAdjacent has adjacent<Count>()");
+}
+template <typename Source>
+INLINED auto take_next(thread Source& source, uint step, int) -> decltype(source.next(step)) {
+  source.next(step);
+}
+template <typename Source>
+INLINED void take_next(thread Source&, uint, long) {}
 
 // The rows of a row-major matrix, along depth: A as it is, or a B that is stored transposed.
 template <typename T, typename As = T>
