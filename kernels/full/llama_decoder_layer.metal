@@ -54,6 +54,7 @@ using PlainTile = Product<MatrixRows<float>, MatrixColumns<DTYPE, float>, TILE, 
     constant uint& heads, constant uint& kv_heads, uint2 group [[threadgroup_position_in_grid]],
     PLACE_ARGUMENTS) {
   using Flash = SightedAttention<float, SG, 128, Seen<true>, 128, SPLITS, AHEAD>;
+  // check: allow threadgroup-memory tiles of float32; halves take half as much
   threadgroup Flash::Memory memory;
   const uint width = dims / heads;
   const uint columns = dims + 2 * kv_heads * width;

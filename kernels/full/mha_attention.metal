@@ -40,6 +40,7 @@ using namespace metalbench;
     device const float* qkv, device float* attended, constant uint& tokens, constant uint& dims,
     constant uint& heads, uint2 group [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
   using Flash = SightedAttention<float, SG, 128, Seen<false>, 128, SPLITS, AHEAD>;
+  // check: allow threadgroup-memory tiles of float32; halves take half as much
   threadgroup Flash::Memory memory;
   const uint width = dims / heads;
   const ulong all = ulong(tokens) * dims;

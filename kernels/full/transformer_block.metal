@@ -51,6 +51,7 @@ using PlainTile = Product<MatrixRows<float>, MatrixColumns<DTYPE, float>, TILE, 
     device const float* qkv, device float* attended, constant uint& tokens, constant uint& dims,
     constant uint& heads, uint2 group [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
   using Flash = SightedAttention<float, SG, 128, Seen<false>, 128, SPLITS, AHEAD>;
+  // check: allow threadgroup-memory tiles of float32; halves take half as much
   threadgroup Flash::Memory memory;
   const uint width = dims / heads;
   device const float* q = qkv + group.y * width;

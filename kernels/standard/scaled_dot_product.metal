@@ -20,6 +20,7 @@ using namespace metalbench;
     constant uint& queries, constant uint& keys, constant uint& dims,
     uint group [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
   using Flash = SightedAttention<DTYPE, SG, 128, Seen<false>, 128, SPLITS, AHEAD>;
+  // check: allow threadgroup-memory tiles of float32; halves take half as much
   threadgroup Flash::Memory memory;
   const Flash attention(memory, dims, group, PLACE);
   attention.attend({q, queries, dims}, {k, keys, dims}, {v, keys, dims}, {y, queries, dims});

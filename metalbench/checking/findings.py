@@ -128,6 +128,11 @@ _LINTS = (
         "keep fewer values at once: a smaller tile per thread, or `half`",
     ),
     _lint(
+        "register-spill",
+        "more live values than a thread has registers for",
+        "keep fewer values at once: a smaller tile per thread, or `half`",
+    ),
+    _lint(
         "strided-access",
         "neighbouring threads access addresses that are not neighbours",
         "let consecutive threads access consecutive elements, if needed by way of threadgroup "

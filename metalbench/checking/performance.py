@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from metalbench.checking.findings import CheckFinding, Frame
 from metalbench.chips import CHIPS, THREADGROUP_BYTES
@@ -166,9 +167,8 @@ def _to_finding(
 def _find_path(kernel: Kernel, file: str) -> str:
     """Return the path of a file in debug information as the user knows it."""
     own = str(kernel.path)
-    if not file or file == own:
-        return own
     beside = kernel.path.parent / file
-    if kernel.path.resolve() == beside.resolve():
+    # Clang names files below the current folder relative to it.
+    if not file or kernel.path.resolve() in (Path(file).resolve(), beside.resolve()):
         return own
     return str(beside if beside.is_file() else file)

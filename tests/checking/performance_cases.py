@@ -140,7 +140,14 @@ def _live_values(count: int, type_: str = "float") -> str:
 def _registers() -> list[PlantedCase]:
     return [
         _case("registers", f"{many} values", _live_values(many), _live_values(few))
-        for many, few in ((64, 16), (72, 24), (90, 32), (110, 8), (140, 40))
+        for many, few in ((64, 16), (72, 24), (90, 32), (110, 8))
+    ]
+
+
+def _spills() -> list[PlantedCase]:
+    return [
+        _case("register-spill", f"{many} values", _live_values(many), _live_values(few))
+        for many, few in ((130, 16), (140, 40), (160, 48), (200, 24))
     ]
 
 
@@ -435,6 +442,7 @@ def _footprints() -> list[PlantedCase]:
 CASES = [
     *_thread_arrays(),
     *_registers(),
+    *_spills(),
     *_strides(),
     *_bank_conflicts(),
     *_divergent_branches(),

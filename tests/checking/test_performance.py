@@ -118,6 +118,16 @@ def test_performance_findings_are_allowed_by_comments(tmp_path):
     assert not check(path, tools="arithmetic").unused
 
 
+def test_comments_are_found_in_a_file_below_the_current_folder(tmp_path, monkeypatch):
+    """Clang names such a file relative to the folder."""
+    comment = "float a[16];  // check: allow thread-array a table by design"
+    path = write(tmp_path, ARRAY.replace("float a[16];", comment))
+    monkeypatch.chdir(tmp_path.parent)
+    findings = check(path, tools="performance")
+    assert len(findings.allowed) == 1
+    assert not findings.unused
+
+
 def test_a_comment_above_a_dispatch_allows_its_findings(tmp_path):
     dispatch = "// dispatch: f threads_in_grid=(64) threads=(64)"
     head = HEAD.replace("// dispatch: f threads_in_grid=(n) threads=(64)", dispatch)

@@ -17,6 +17,7 @@ using namespace metalbench;
     constant uint& tokens, constant uint& dims, constant uint& value_dims,
     uint2 group [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
   using Flash = SightedAttention<DTYPE, SG, 192, Seen<true>, 128, SPLITS, AHEAD>;
+  // check: allow threadgroup-memory tiles of float32; halves take half as much
   threadgroup Flash::Memory memory;
   const Flash attention(memory, dims, group.x, PLACE, Seen<true>{0}, value_dims);
   const ulong wide = ulong(group.y) * tokens * dims;

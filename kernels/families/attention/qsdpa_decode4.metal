@@ -9,8 +9,10 @@
 // instance: q4 BITS = 4
 // instance: q8 BITS = 8
 // tune: SPAN = 512, 256, 1024
-// tune: SHARED = 4, 1, 2, 8
+// tune: SHARED = 2, 1, 4, 8
 // tune: TG = 128, 64, 256
+// defaults: cpu SHARED = 4
+// defaults: cuda SHARED = 4
 // dtypes: float32, float16, bfloat16
 // limits: dims <= 256, dims % 64 == 0, heads % kv_heads == 0, keys * dims / 32 * BITS <= 4294967295
 #include "metalbench/quantised_cache.h"

@@ -6,8 +6,10 @@
 // scratch: partial float32 (heads, ceil_div(min(keys, window), SPAN), dims)
 // scratch: level float32 (heads, ceil_div(min(keys, window), SPAN), 2)
 // tune: SPAN = 512, 256, 1024
-// tune: SHARED = 4, 1, 2, 8
+// tune: SHARED = 2, 1, 4, 8
 // tune: TG = 128, 64, 256
+// defaults: cpu SHARED = 4
+// defaults: cuda SHARED = 4
 // dtypes: float32, float16, bfloat16
 // limits: dims <= 256, dims % 64 == 0, heads % kv_heads == 0, keys * dims / 8 <= 4294967295
 #include "metalbench/quantised_cache.h"

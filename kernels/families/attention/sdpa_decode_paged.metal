@@ -7,8 +7,10 @@
 // scratch: partial float32 (texts * heads, ceil_div(most * page, SPAN), dims)
 // scratch: level float32 (texts * heads, ceil_div(most * page, SPAN), 2)
 // tune: SPAN = 512, 256, 1024
-// tune: SHARED = 4, 1, 2, 8
+// tune: SHARED = 2, 1, 4, 8
 // tune: TG = 128, 64, 256
+// defaults: cpu SHARED = 4
+// defaults: cuda SHARED = 4
 // dtypes: float32, float16, bfloat16
 // limits: dims <= 256, heads % kv_heads == 0
 #include "metalbench/split_decode.h"

@@ -16,6 +16,7 @@ using namespace metalbench;
     device DTYPE* y, constant uint& heads, constant uint& kv_heads, constant uint& tokens,
     constant uint& dims, uint2 group [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
   using Flash = SightedAttention<DTYPE, SG, 128, Seen<true>, 128, SPLITS, AHEAD>;
+  // check: allow threadgroup-memory tiles of float32; halves take half as much
   threadgroup Flash::Memory memory;
   const Flash attention(memory, dims, group.x, PLACE);
   const ulong own = ulong(group.y) * tokens * dims;

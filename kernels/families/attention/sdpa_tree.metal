@@ -18,6 +18,7 @@ using namespace metalbench;
     constant uint& before, constant uint& dims, uint2 group [[threadgroup_position_in_grid]],
     PLACE_ARGUMENTS) {
   using Flash = SightedAttention<DTYPE, SG, 128, TreeSight, 128, SPLITS, AHEAD>;
+  // check: allow threadgroup-memory tiles of float32; halves take half as much
   threadgroup Flash::Memory memory;
   const Flash attention(memory, dims, group.x, PLACE, TreeSight{mask, tokens, before});
   const uint keys = before + tokens;

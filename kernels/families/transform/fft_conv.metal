@@ -4,7 +4,9 @@
 // transforms in place of three, and no spectrum is ever in memory.
 // dispatch: fft_conv  threadgroups=(ceil_div(rows, ROWS))  threads=(TG)
 // tune: ROWS = 8, 1, 4, 16
-// tune: TG = 128, 64, 256
+// tune: TG = 256, 128, 64
+// defaults: cpu TG = 128
+// defaults: cuda TG = 128
 // dtypes: float32
 // limits: cols == 512
 #include "metalbench/fourier.h"

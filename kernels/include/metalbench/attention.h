@@ -129,6 +129,7 @@ struct SightedAttention {
     UNROLLED
     for (uint j = 0; j < kMaxBlocks; ++j) {
       if (j / kAttentionStep * kAttentionStep < blocks()) {
+        // check: allow registers queries and results stay in registers over all keys
         simdgroup_load(query[j], own_rows() + 8 * j, kPitch);
       }
     }

@@ -125,6 +125,7 @@ struct Product {
         Right::load(b, columns, 8 * j, k);
         UNROLLED
         for (uint i = 0; i < kDown; ++i) {
+          // check: allow registers a thread has the sums of its part, as large as registers permit
           simdgroup_multiply_accumulate(sums[i][j], a[i], b, sums[i][j]);
         }
       }

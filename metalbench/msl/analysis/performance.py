@@ -529,7 +529,7 @@ def _find_main_line(weights: Mapping[Places, int]) -> tuple[Places, int]:
     return max(calls, key=lambda each: calls[each]), own
 
 
-# registers: the largest number of values that are live at once.
+# registers, register-spill: the largest number of values that are live at once.
 
 
 def _find_registers(code: AnalysedCode) -> tuple[int, list[PerformanceFinding]]:
@@ -554,4 +554,5 @@ def _find_registers(code: AnalysedCode) -> tuple[int, list[PerformanceFinding]]:
         f"about {registers} registers of 32 bits are live at once: {effect}; {-(-own // 2)} of "
         "them hold results of this line"
     )
-    return registers, [PerformanceFinding("registers", *place[0], message, place[1:])]
+    rule = "registers" if threads is not None else "register-spill"
+    return registers, [PerformanceFinding(rule, *place[0], message, place[1:])]
