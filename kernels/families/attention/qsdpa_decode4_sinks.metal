@@ -11,7 +11,7 @@
 // defaults: cpu SHARED = 4
 // defaults: cuda SHARED = 4
 // dtypes: float32, float16, bfloat16
-// limits: dims <= 256, dims % 64 == 0, heads % kv_heads == 0, keys * dims / 8 <= 4294967295
+// limits: dims <= 256, dims % 64 == 0, heads % kv_heads == 0, keys * dims / 4 <= 4294967295
 #include "metalbench/quantised_cache.h"
 #include "metalbench/tiles.h"
 using namespace metalbench;

@@ -6,7 +6,7 @@
 // instance: q8 BITS = 8
 // tune: ROWS = 4, 2, 8
 // dtypes: float32, float16, bfloat16
-// limits: dims % 64 == 0, keys * dims / 32 * BITS <= 4294967295
+// limits: dims % 64 == 0, keys * dims / 4 <= 4294967295
 #include "metalbench/quantised.h"
 using namespace metalbench;
 
@@ -16,6 +16,5 @@ using namespace metalbench;
                            uint3 at [[thread_position_in_grid]]) {
   const Weights<WholeNumbers<DTYPE, BITS, 64>> all = {cache, {cache_scales, cache_biases}, dims};
   const Weights<WholeNumbers<DTYPE, BITS, 64>> rows = all.from_row(ulong(at.z) * (keys + spare));
-  device DTYPE* to = y + (ulong(at.z) * keys + at.y) * dims;
-  put_quad(to, at.x, rows.quad(at.y, 4 * at.x));
+  put_quad(y + ulong(at.z) * keys * dims, at.y * (dims / 4) + at.x, rows.quad(at.y, at.x));
 }

@@ -10,7 +10,7 @@
 // instance: q8_g64 BITS = 8, GROUP = 64
 // tune: TG = 128, 32, 64, 256
 // dtypes: float32, float16, bfloat16
-// limits: cols % GROUP == 0, rows * cols / 32 * BITS <= 4294967295
+// limits: cols % GROUP == 0, rows * cols / 4 <= 4294967295
 #include "metalbench/quantised.h"
 using namespace metalbench;
 
@@ -18,5 +18,5 @@ using namespace metalbench;
                            device const DTYPE* w_biases, device DTYPE* y, constant uint& cols,
                            uint2 place [[thread_position_in_grid]]) {
   const Weights<WholeNumbers<DTYPE, BITS, GROUP>> weights = {w, {w_scales, w_biases}, cols};
-  put_quad(y + ulong(place.y) * cols, place.x, weights.quad(place.y, 4 * place.x));
+  put_quad(y, place.y * (cols / 4) + place.x, weights.quad(place.y, place.x));
 }

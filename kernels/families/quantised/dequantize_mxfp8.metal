@@ -12,6 +12,5 @@ using namespace metalbench;
                            device const uchar* w_scales, device DTYPE* y, constant uint& cols,
                            uint2 place [[thread_position_in_grid]]) {
   const Weights<MxFp8> weights = {w, {w_scales}, cols};
-  put_quad(y + ulong(place.y) * cols, place.x,
-           weights.quad(place.y, 4 * place.x) * float(row[place.y]));
+  put_quad(y, place.y * (cols / 4) + place.x, weights.quad(place.y, place.x) * float(row[place.y]));
 }

@@ -4,7 +4,7 @@
 // dispatch: dequantize  threads_in_grid=(cols / 4, rows)  threads=(TG, 1)
 // tune: TG = 128, 32, 64, 256
 // dtypes: float32, float16, bfloat16
-// limits: rows * cols / 8 <= 4294967295
+// limits: rows * cols / 4 <= 4294967295
 #include "metalbench/quantised.h"
 using namespace metalbench;
 
@@ -12,6 +12,5 @@ using namespace metalbench;
                            device const uchar* w_scales, device DTYPE* y, constant uint& cols,
                            uint2 place [[thread_position_in_grid]]) {
   const Weights<NvFp4> weights = {w, {w_scales}, cols};
-  put_quad(y + ulong(place.y) * cols, place.x,
-           weights.quad(place.y, 4 * place.x) * float(row[place.y]));
+  put_quad(y, place.y * (cols / 4) + place.x, weights.quad(place.y, place.x) * float(row[place.y]));
 }

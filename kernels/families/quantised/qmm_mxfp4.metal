@@ -9,7 +9,7 @@
 // defaults: cuda BK = 32, BUFFERS = 2
 // dtypes: float32, float16, bfloat16
 // math: fast
-// limits: cols % 32 == 0, rows * cols / 8 <= 4294967295
+// limits: cols % 32 == 0, rows * cols / 4 <= 4294967295
 #include "metalbench/epilogues.h"
 #include "metalbench/quantised_tiles.h"
 using namespace metalbench;

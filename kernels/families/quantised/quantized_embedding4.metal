@@ -6,7 +6,7 @@
 // instance: q6_g64 BITS = 6, GROUP = 64
 // tune: TG = 128, 32, 64, 256
 // dtypes: float32, float16, bfloat16
-// limits: cols % GROUP == 0, vocabulary * cols / 32 * BITS <= 4294967295
+// limits: cols % GROUP == 0, vocabulary * cols / 4 <= 4294967295
 #include "metalbench/quantised.h"
 using namespace metalbench;
 
@@ -15,5 +15,5 @@ using namespace metalbench;
                                     device DTYPE* y, constant uint& cols,
                                     uint2 place [[thread_position_in_grid]]) {
   const Weights<WholeNumbers<DTYPE, BITS, GROUP>> table = {w, {w_scales, w_biases}, cols};
-  put_quad(y + ulong(place.y) * cols, place.x, table.quad(token[place.y], 4 * place.x));
+  put_quad(y + ulong(place.y) * cols, place.x, table.quad(token[place.y], place.x));
 }

@@ -63,14 +63,17 @@ struct Pack {
     }
   }
 
-  INLINED uint code(uint i) const {
+  // The codes from i on, where `Count` of them have 32 bits at most: those after them may be cut.
+  template <uint Count>
+  INLINED uint codes(uint i) const {
     const uint at = i * Bits, shift = at % 32;
     uint bits = words[at / 32] >> shift;
-    if (shift + Bits > 32) {
+    if (shift + Count * Bits > 32) {
       bits |= words[at / 32 + 1] << (32 - shift);
     }
-    return bits & ((1u << Bits) - 1);
+    return bits;
   }
+  INLINED uint code(uint i) const { return codes<1>(i) & ((1u << Bits) - 1); }
 };
 
 // The codes of a row that a lane holds while it multiplies several rows, so that their words are
@@ -158,6 +161,12 @@ struct WholeNumbers {
   }
   template <uint Codes>
   INLINED static float4 factors(thread const Pack<Bits, Codes>& pack, uint i) {
+    if (!Halves && !kIsAligned) {
+      // A loop that is not unrolled tests once, not for each code, whether codes are in two words.
+      const uint four = pack.template codes<4>(i);
+      return float4(number(four & kMask, 0, 0), number(four >> Bits & kMask, 0, 0),
+                    number(four >> 2 * Bits & kMask, 0, 0), number(four >> 3 * Bits & kMask, 0, 0));
+    }
     return float4(factor(pack, i), factor(pack, i + 1), factor(pack, i + 2), factor(pack, i + 3));
   }
   INLINED static constexpr float back(uint i) { return 1.0f / float(1u << left(i)); }
@@ -255,7 +264,7 @@ using MxFp8 = Minifloat<E4M3, E8M0, 32>;
 using NvFp4 = Minifloat<E2M1, E4M3, 16>;
 
 // A matrix of such weights; `cols` is whole packs and whole groups. Offsets have 32 bits, which
-// GPUs add to an address while they load: kernels have a limit for the words of a matrix.
+// GPUs add to an address while they load: kernels that read quads have a limit for their number.
 template <typename Format>
 struct Weights {
   static constant constexpr uint kBits = Format::kBits;
@@ -277,19 +286,22 @@ struct Weights {
     return {words + row * (cols / kPack * kBits), format.from(row * (cols / kGroup)), cols};
   }
 
-  // The four weights from a column that is a multiple of four.
-  INLINED float4 quad(uint row, uint column) const {
-    const uint bit = column * kBits, shift = bit % 32;
-    device const uint* from = words + (word(row, 0) + bit / 32);
+  // The i-th four weights of a row. Where a word has whole quads, the quad's number in the matrix
+  // gives its word and its group: one product with the row and one register.
+  INLINED float4 quad(uint row, uint i) const {
+    constexpr bool whole = 8 % kBits == 0;
+    const uint at = row * (cols / 4) + i;
+    const uint bit = (whole ? at : i) * (4 * kBits), shift = bit % 32;
+    device const uint* from = words + (whole ? at / (8 / kBits) : word(row, 0) + bit / 32);
     uint low = from[0] >> shift;
     if (32 % (4 * kBits) != 0 && shift + 4 * kBits > 32) {
       low |= from[1] << (32 - shift);
     }
-    const typename Format::Scale scale = format.scale(group(row, column));
+    const typename Format::Scale scale = format.scale(at / (kGroup / 4));
     float4 values;
     UNROLLED
-    for (uint i = 0; i < 4; ++i) {
-      values[i] = Format::at(scale, Format::value((low >> (i * kBits)) & ((1u << kBits) - 1)));
+    for (uint j = 0; j < 4; ++j) {
+      values[j] = Format::at(scale, Format::value((low >> (j * kBits)) & ((1u << kBits) - 1)));
     }
     return values;
   }

@@ -19,7 +19,7 @@ struct QuantisedCache {
   bool seen(uint i) const { return !mask || mask[i]; }
 
   static float4 quad(Weights<Format> rows, uint i, uint column) {
-    return column < rows.cols ? rows.quad(i, column) : float4(0.0f);
+    return column < rows.cols ? rows.quad(i, column / 4) : float4(0.0f);
   }
 };
 

@@ -18,7 +18,7 @@ struct QuantisedRows {
   INLINED Line line(uint row) const { return row; }
 
   INLINED Quad<As> quad(thread const Line& row, uint k) const {
-    return row < rows && k < weights.cols ? Quad<As>(weights.quad(row, k)) : Quad<As>(As(0));
+    return row < rows && k < weights.cols ? Quad<As>(weights.quad(row, k / 4)) : Quad<As>(As(0));
   }
 };
 
@@ -34,7 +34,8 @@ struct QuantisedColumns {
   INLINED Line line(uint column) const { return column; }
 
   INLINED Quad<As> quad(thread const Line& column, uint k) const {
-    return k < depth && column < weights.cols ? Quad<As>(weights.quad(k, column)) : Quad<As>(As(0));
+    return k < depth && column < weights.cols ? Quad<As>(weights.quad(k, column / 4))
+                                              : Quad<As>(As(0));
   }
 };
 
