@@ -21,7 +21,7 @@ constant constexpr uint MOST_SIMDGROUPS = TG / 32;
 template <uint N>
 static float largest_of(thread const float (&values)[N]) {
   float result = values[0];
-  UNROLLED
+  UNROLLED_ON_GPU
   for (uint i = 1; i < N; ++i) {
     result = max(result, values[i]);
   }
@@ -39,7 +39,7 @@ static float take(thread float (&values)[N], uint lane) {
     result = lane == rank ? best : result;
     if (lane == owner) {
       bool dropped = false;
-      UNROLLED
+      UNROLLED_ON_GPU
       for (uint i = 0; i < N; ++i) {
         const bool drop = !dropped && values[i] == best;
         values[i] = drop ? -INFINITY : values[i];
@@ -64,7 +64,7 @@ static float take(thread float (&values)[N], uint lane) {
   float winner = -INFINITY;
   for (uint block = 0; block < cols; block += 4 * threads * QUADS) {
     float values[4 * QUADS + 1];
-    UNROLLED
+    UNROLLED_ON_GPU
     for (uint i = 0; i < QUADS; ++i) {
       const float4 v = load_quad(from, block + 4 * (thread_index + i * threads), cols, -INFINITY);
       values[4 * i] = v.x;

@@ -31,12 +31,12 @@ struct Less {
   const uint beyond = 4 * (thread_index + KEEP * threads);
   float4 kept[KEEP];
   ExpSum mine = no_exp_sum();
-  UNROLLED
+  UNROLLED_ON_GPU
   for (uint i = 0; i < KEEP; ++i) {
     kept[i] = from.kept(4 * (thread_index + i * threads));
     mine.peak = max(mine.peak, largest(kept[i]));
   }
-  UNROLLED
+  UNROLLED_ON_GPU
   for (uint i = 0; i < KEEP; ++i) {
     mine.sum += total(exp(kept[i] - mine.peak));
   }
@@ -48,7 +48,7 @@ struct Less {
   const Less less = {all.peak, log_sum};
   // Not put_kept(): the last quad would take four more registers, and 32 threadgroups of 32 threads
   // on a core of NVIDIA's GPUs leave a thread 64.
-  UNROLLED
+  UNROLLED_ON_GPU
   for (uint i = 0; i < KEEP; ++i) {
     store_quad(to, 4 * (thread_index + i * threads), cols, less(kept[i]));
   }

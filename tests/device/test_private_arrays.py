@@ -95,3 +95,35 @@ def test_full_unrolling_leaves_a_kernel_of_many_matrices_small(device, compile_k
     arguments = {"a": a, "b": b, "c": c}
     device.run([_core.Dispatch(pipeline, arguments, threadgroups=(1,), threads=(32,))])
     np.testing.assert_array_equal(c, a @ b)
+
+
+_COMPILED = (".ll", ".so")
+SUM_OF_QUADS = """
+kernel void sum(device const float4* a, device float* y, uint i [[thread_position_in_grid]]) {
+  float4 kept[8];
+  PRAGMA
+  for (uint k = 0; k < 8; ++k) kept[k] = a[k * 32 + i];
+  float4 all = 0.0f;
+  PRAGMA
+  for (uint k = 0; k < 8; ++k) all += kept[k];
+  y[i] = SUM;
+}
+"""
+
+
+@pytest.mark.parametrize("hint", ["enable", "disable"])
+@pytest.mark.parametrize("result", ["simd_sum(all.x + all.w)", "all.x + all.w"])
+def test_processors_ignore_hints_to_unroll(
+    device, compile_kernel, hint, result, tmp_path, monkeypatch
+):
+    """With a SIMD-group function a kernel is vectorised, without one it is a loop over threads."""
+    if device.kind != "cpu":
+        pytest.skip("other compilers follow the hints")
+    monkeypatch.setenv("METALBENCH_CACHE", str(tmp_path))
+    source = SUM_OF_QUADS.replace("SUM", result)
+    compiled = []
+    for pragma in ("", f"#pragma clang loop unroll({hint})"):
+        compile_kernel(source.replace("PRAGMA", pragma))
+        compiled.append({each.name for each in tmp_path.rglob("*.*") if each.suffix in _COMPILED})
+    assert compiled[0]
+    assert compiled[1] == compiled[0]

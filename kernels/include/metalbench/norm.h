@@ -34,7 +34,7 @@ inline Moments moments_of_row(Source source, thread float4 (&kept)[Keep],
   const uint cols = source.cols;
   const uint beyond = 4 * (place.thread_index + Keep * threads);
   float4 sum = 0.0f;
-  UNROLLED
+  UNROLLED_ON_GPU
   for (uint i = 0; i < Keep; ++i) {
     kept[i] = source.kept(4 * (place.thread_index + i * threads));
     sum += kept[i];
@@ -46,7 +46,7 @@ inline Moments moments_of_row(Source source, thread float4 (&kept)[Keep],
 
   float4 first = 0.0f;
   float4 second = 0.0f;
-  UNROLLED
+  UNROLLED_ON_GPU
   for (uint i = 0; i < Keep; ++i) {
     kept[i] = deviation(kept[i], mean, 4 * (place.thread_index + i * threads), cols);
     first += kept[i];
@@ -95,7 +95,7 @@ inline void scale_row_into(Measure measure, Source source, Put to, threadgroup f
   const uint beyond = 4 * (place.thread_index + Keep * threads);
   float4 kept[Keep];
   float4 terms = 0.0f;
-  UNROLLED
+  UNROLLED_ON_GPU
   for (uint i = 0; i < Keep; ++i) {
     kept[i] = source.kept(4 * (place.thread_index + i * threads));
     terms += measure.term(kept[i]);

@@ -70,13 +70,13 @@ struct Merge {
                   float level, thread float& whole, thread float4& sum) {
     float2 own[kSpans];
     float4 sums[kSpans];
-    UNROLLED
+    UNROLLED_ON_GPU
     for (uint u = 0; u < kSpans; ++u) {
       const uint span = min(i + u * SimdGroups, spans - 1);
       own[u] = levels(span);
       sums[u] = load_quad(out + ulong(span) * dims, column, dims);
     }
-    UNROLLED
+    UNROLLED_ON_GPU
     for (uint u = 0; u < kSpans; ++u) {
       const bool counts = i + u * SimdGroups < spans && own[u].x > -INFINITY;
       const float factor = counts ? fast::exp2(own[u].x - level) : 0.0f;

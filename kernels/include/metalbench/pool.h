@@ -22,14 +22,14 @@ struct Extent {
 // counts slices of all images). Whole: the channels are a multiple of four.
 template <uint Depth, uint Height, uint Width, bool Whole, typename Op, typename T>
 inline float4 window(Op op, device const T* x, Extent from, uint channels, uint channel, uint3 at) {
+  device const T* plane = x + ulong(at.z * from.height + at.y) * (from.width * channels);
   float4 result = op.first();
   ROLLED
   for (uint d = 0; d < Depth; ++d) {
-    UNROLLED
+    UNROLLED_ON_GPU
     for (uint h = 0; h < Height; ++h) {
-      device const T* line =
-          x + ulong((at.z + d) * from.height + at.y + h) * (from.width * channels);
-      UNROLLED
+      device const T* line = plane + ulong(d * from.height + h) * (from.width * channels);
+      UNROLLED_ON_GPU
       for (uint w = 0; w < Width; ++w) {
         device const T* pixel = line + (at.x + w) * channels;
         result = op.join(result,

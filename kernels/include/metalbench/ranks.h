@@ -35,7 +35,7 @@ struct RowKeys {
   uint4 kept[Keep];
 
   RowKeys(device const T* row, uint cols, At place) : at(row), cols(cols), place(place) {
-    UNROLLED
+    UNROLLED_ON_GPU
     for (uint i = 0; i < Keep; ++i) {
       kept[i] = quad(4 * (place.thread_index + i * threads_of<Threads>(place)));
     }
@@ -50,7 +50,7 @@ struct RowKeys {
   template <typename Op>
   void visit(thread Op& op) const {
     const uint threads = threads_of<Threads>(place);
-    UNROLLED
+    UNROLLED_ON_GPU
     for (uint i = 0; i < Keep; ++i) {
       op(kept[i]);
     }
@@ -70,7 +70,7 @@ struct CountFrom {
   uint4 keys;
   uint4 counts;
   void operator()(uint4 of_row) {
-    UNROLLED
+    UNROLLED_ON_GPU
     for (uint i = 0; i < 4; ++i) {
       counts += select(uint4(0), uint4(1), uint4(of_row[i]) >= keys);
     }

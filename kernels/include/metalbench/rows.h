@@ -115,7 +115,7 @@ inline void put_kept(Put to, Map map, thread const float4 (&kept)[Keep], uint co
                      uint thread_index, uint threads) {
   float4 last = 0.0f;
   bool has_last = false;
-  UNROLLED
+  UNROLLED_ON_GPU
   for (uint i = 0; i < Keep; ++i) {
     const uint column = 4 * (thread_index + i * threads);
     if (column + 4 <= cols) {

@@ -78,13 +78,13 @@ inline void softmax_row(Source source, device T* y, threadgroup float2* partial,
   const uint beyond = 4 * (place.thread_index + Keep * threads);
   float peak = -FLT_MAX;
   float4 kept[Keep];
-  UNROLLED
+  UNROLLED_ON_GPU
   for (uint i = 0; i < Keep; ++i) {
     kept[i] = source.kept(4 * (place.thread_index + i * threads));
     peak = max(peak, largest(kept[i]));
   }
   float4 sums = 0.0f;
-  UNROLLED
+  UNROLLED_ON_GPU
   for (uint i = 0; i < Keep; ++i) {
     if (4 * i * threads < cols) {
       kept[i] = exp(kept[i] - peak);

@@ -76,6 +76,8 @@ def compile_threads(
     With `fibers` each thread is a fiber; `checked` builds require it. If optimisations are reduced,
     the reason is appended to `reasons`.
     """
+    if not checked:
+        code = _ignore_gpu_hints(code)
     chain = find_toolchain()
     options = list_flags(checked=checked, fast_math=fast_math, spaces=spaces, tools=tools)
     written = translate.source_digest if checked else ""
@@ -130,6 +132,9 @@ _COLLECTIVE = tuple(
     )
 )
 _FULL_UNROLLING = re.compile(r"(#[ \t]*pragma[ \t]+clang[ \t]+loop[ \t]+unroll\()full(\))")
+_UNROLLING_ON_GPUS = re.compile(
+    r"#[ \t]*pragma[ \t]+clang[ \t]+loop[ \t]+unroll\((?:enable|disable)\)"
+)
 _OWN_SYMBOL, _MATRIX = "_ZN2mbL", "matrix_"
 _NARROWER = (16, 8)
 
@@ -168,8 +173,20 @@ def _limit_unrolling(code: TranslationUnit) -> TranslationUnit:
     On a processor, memory is as fast as registers, and a product of matrices takes a hundred
     instructions if threads access the elements. A kernel of several thousand cannot be vectorised.
     """
+    code = _ignore_gpu_hints(code)
     start = code.source_start
     text = code.text[:start] + _FULL_UNROLLING.sub(r"\1enable\2", code.text[start:])
+    return replace(code, text=text)
+
+
+def _ignore_gpu_hints(code: TranslationUnit) -> TranslationUnit:
+    """Return the text without pragmas that enable or disable unrolling.
+
+    They are hints for the registers of GPUs. On processors they made reductions of rows 1.3 times
+    and pools 1.2 times as slow.
+    """
+    start = code.source_start
+    text = code.text[:start] + _UNROLLING_ON_GPUS.sub("", code.text[start:])
     return replace(code, text=text)
 
 
