@@ -14,6 +14,7 @@ from metalbench.msl import engine
 from metalbench.msl.frontend.lower import lower
 from metalbench.msl.toolchain.clang import LANE_FLAGS, find_toolchain, list_flags
 from metalbench.msl.toolchain.compile import MessageTranslator, generate_ir
+from metalbench.msl.toolchain.compile_kernel import lane_of
 from metalbench.msl.vectorize.body import LaunchShape
 from metalbench.msl.vectorize.module import vectorize_module
 
@@ -174,3 +175,29 @@ def test_divergence_agrees_with_the_source(name):
     text = vectorize_module(lane, LaunchShape(32, rows=True))
     assert re.search(r"^b\d+:$", text, re.MULTILINE)
     assert not re.search(r"^m\d+:$", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize(("barrier", "copies"), [("", 3), ("threadgroup", 1), ("simdgroup", 1)])
+@pytest.mark.parametrize("is_nested", [False, True])
+def test_a_loop_with_a_barrier_is_not_unrolled_for_a_processor(barrier, copies, is_nested):
+    stores = "y[i] = x[7 * i];"
+    if is_nested:
+        stores = f"if (x[i] > 0.0f) {{ {stores} }}"
+    if barrier:
+        stores += f"{barrier}_barrier(mem_flags::mem_device);"
+    source = f"""#include <metal_stdlib>
+        using namespace metal;
+        kernel void f(device const float* x, device float* y) {{
+          #pragma clang loop unroll(full)
+          for (uint i = 0; i < 3; ++i) {{ {stores} }}
+          simdgroup_barrier(mem_flags::mem_device);
+        }}"""
+    lowered = lower(engine.parse(source).source, "f", {})
+    lane = lane_of(
+        lowered.code,
+        find_toolchain(),
+        MessageTranslator(),
+        fast_math=True,
+        spaces=lowered.spaces,
+    )
+    assert len(re.findall(r"store float ", lane.read_text())) == copies
