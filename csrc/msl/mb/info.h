@@ -17,7 +17,7 @@ namespace mb {
 
 // Hash of all headers that the runtimes include, written by tools/abi_version.py. An extension
 // refuses kernels with another value, because the layout of structs may differ.
-inline constexpr u32 abi_version = 0x71da95ff;
+inline constexpr u32 abi_version = 0x154330f2;
 
 inline constexpr u32 simd_width = 32;
 inline constexpr u32 max_threads = 1024;  // of one threadgroup
