@@ -140,14 +140,14 @@ def _live_values(count: int, type_: str = "float") -> str:
 def _registers() -> list[PlantedCase]:
     return [
         _case("registers", f"{many} values", _live_values(many), _live_values(few))
-        for many, few in ((64, 16), (72, 24), (90, 32), (110, 8))
+        for many, few in ((64, 16), (72, 24), (90, 32), (110, 8), (120, 48))
     ]
 
 
 def _spills() -> list[PlantedCase]:
     return [
         _case("register-spill", f"{many} values", _live_values(many), _live_values(few))
-        for many, few in ((130, 16), (140, 40), (160, 48), (200, 24))
+        for many, few in ((130, 16), (140, 40), (160, 48), (180, 8), (200, 24))
     ]
 
 
