@@ -42,7 +42,7 @@ def test_parse_json_refuses(text: str, says: str) -> None:
 
 def test_parse_json_refuses_bytes_that_are_not_utf8() -> None:
     # The message after it is msgspec's.
-    with pytest.raises(DeclarationError, match="file: expected JSON; .*(?i:utf-8)"):
+    with pytest.raises(DeclarationError, match=r"file: expected JSON; .*(?i:utf-8)"):
         parse_json(b'{"a": "\xff"}', object, "file")
 
 
