@@ -271,13 +271,15 @@ EXPECTED: dict[str, tuple[Expectation, ...]] = {
             "qmv with 4, 5, 6, 8 bits, mxfp, nvfp4",
             "qmv4* qmv5 qmv6 qmv8* qmv_*",
             "0.85-1.0",
-            "MLX's shape; 5 operations a weight",
+            "Memory decides; MLX's shape, half of its operations a weight",
         ),
         Expectation(
             "qmv with 2, 3 bits", "qmv2 qmv3", "0.8-1.1", "Arithmetic decides; half of MLX's"
         ),
         Expectation("rms_norm_qmv", "rms_norm_qmv*", "0.95-1.15", "Saves a dispatch"),
-        Expectation("qmm", "qmm*", "0.5-0.7", "64-bit addresses, and a scale for every four codes"),
+        Expectation(
+            "qmm", "qmm*", "0.5-0.7", "A scale is loaded for every four codes, in MLX once a group"
+        ),
         Expectation(
             "quantize, dequantize, embeddings",
             "quantize_* dequantize_* quantized_*",

@@ -64,14 +64,13 @@ def _check(value: Value, number: int, at: Instruction) -> Iterator[str]:
     yield f"{name}.difference = fsub {value}, {value.text}"
     flags = []
     for what, compared in (("special", f"{name}.difference"), ("nan", value.text)):
-        flag = f"{name}.{what}"
-        yield f"{flag}.each = fcmp uno {value.type} {compared}, {compared}"
+        flag, found = f"{name}.{what}", f"{name}.{what}.each"
+        yield f"{found} = fcmp uno {value.type} {compared}, {compared}"
         if isinstance(value.type, Vector):
             bits = f"i{value.type.count}"
-            yield f"{flag}.bits = bitcast <{value.type.count} x i1> {flag}.each to {bits}"
-            yield f"{flag}.any = icmp ne {bits} {flag}.bits, 0"
-        else:
-            yield f"{flag}.any = or i1 {flag}.each, false"
-        yield f"{flag} = zext i1 {flag}.any to i32"
+            yield f"{flag}.bits = bitcast <{value.type.count} x i1> {found} to {bits}"
+            found = f"{flag}.any"
+            yield f"{found} = icmp ne {bits} {flag}.bits, 0"
+        yield f"{flag} = zext i1 {found} to i32"
         flags.append(f"i32 {flag}")
     yield f"call void @{_HELPER}({', '.join(flags)}){at.located}"
