@@ -374,7 +374,8 @@ CASES = {
         "conv 3x3, 64 channels", "conv2d", "float16",
         dict(batch=1, height=18, width=18, channels=64, filters=64), "multiply-add",
         lambda size: 256 * 9 * size["channels"] * size["filters"], _convolution,
-        "The result passes through threadgroup memory",
+        "The tap and the channel of a load are computed from the depth. The result passes "
+        "through threadgroup memory",
     ),
 }  # fmt: skip
 
