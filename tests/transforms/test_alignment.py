@@ -45,6 +45,16 @@ FACTS = {
         "  %a = urem i64 %n, 12\n  %e = icmp eq i64 %a, 0\n  br i1 %e, label %yes, label %no\n",
         16,
     ),
+    "joined-comparisons": (
+        "  %a = and i64 %n, 3\n  %h = lshr i64 %n, 40\n  %b = and i64 %h, 15\n"
+        "  %c = or i64 %b, %a\n  %e = icmp eq i64 %c, 0\n  br i1 %e, label %yes, label %no\n",
+        16,
+    ),
+    "both-bits": (
+        "  %a = and i64 %n, 3\n  %h = lshr i64 %n, 40\n  %b = and i64 %h, %a\n"
+        "  %e = icmp eq i64 %b, 0\n  br i1 %e, label %yes, label %no\n",
+        4,
+    ),
     "odd": (
         "  %e = trunc i64 %n to i1\n  br i1 %e, label %no, label %yes\n",
         8,

@@ -285,12 +285,17 @@ class ProvenAlignment:
         )
 
     def _zero(self, value: str) -> dict[str, int]:
-        """Return what is known where the result of an `and` or of a `urem` is zero."""
+        """Return what is known where the result of an `and`, a `urem` or an `or` is zero."""
         said: dict[str, int] = {}
         binary = _as_binary(self._made.get(value))
-        if binary is None or not binary[2].isdecimal():
+        if binary is None:
             return said
         operation, first, second = binary
+        # LLVM joins two comparisons with zero: `(a & 7 | b & 15) == 0`.
+        if operation == "or":
+            return _both(self._zero(first), self._zero(second))
+        if not second.isdecimal():
+            return said
         number = int(second)
         if operation == "and" and (number + 1) & number == 0:
             self._multiple(first, min(number.bit_length(), MOST), said, 0)
