@@ -17,13 +17,30 @@ from metalbench.kernel.source_files import library_folder
 # then takes only 384 threads in the worst cases seen on Apple GPUs.
 SAFE_THREADS = 384
 HEADERS = library_folder() / "include"
-_CONSTANT = re.compile(r"\bconstexpr uint (\w+) = (\d+);")
+_CONSTANT = re.compile(r"\bconstexpr uint (\w+) = ([\w +*]+);")
 _ATTRIBUTE = r"\[\[kernel, max_total_threads_per_threadgroup\((.*)\)\]\]\s+void\s+{}\("
-NUMBERS = {
-    name: int(value)
-    for path in HEADERS.rglob("*.h")
+# Constants of the headers in the order of their definitions.
+CONSTANTS = [
+    (name, parse(value))
+    for path in sorted(HEADERS.rglob("*.h"))
     for name, value in _CONSTANT.findall(path.read_text())
-}
+]
+
+
+def constants_with(values: dict[str, int]) -> dict[str, int]:
+    """Return the values of tunables with the constants of the headers that follow from them.
+
+    A constant that is defined twice has the first definition whose names are known: the branch
+    for a tunable comes before the branch without it (`tile_layout.h`).
+    """
+    known = dict(values)
+    count = -1
+    while count != len(known):
+        count = len(known)
+        for name, value in CONSTANTS:
+            if name not in known and value.names <= known.keys():
+                known[name] = value.evaluate(known)
+    return known
 
 
 def solved_entries() -> list[Entry]:
@@ -62,7 +79,7 @@ def faults(entry: Entry, kernel: Kernel) -> Iterator[str]:
     for line in kernel.dispatches:
         limit = read_thread_limit(kernel, line.function)
         for threads, values in threads_and_values(entry, kernel, line):
-            most = limit.evaluate({**NUMBERS, **values}) if limit else SAFE_THREADS
+            most = limit.evaluate(constants_with(values)) if limit else SAFE_THREADS
             if threads > most:
                 yield f"{kernel.path}: {line.function}: {threads} threads, expected at most {most}"
                 break

@@ -308,7 +308,7 @@ def test_decode_refuses_bytes_that_are_not_a_message(data: bytes, declared: Any)
 
 
 def test_decode_refuses_text_that_is_not_utf8() -> None:
-    with pytest.raises(EncodingError, match="value: 'utf-8' codec"):
+    with pytest.raises(EncodingError, match=r"(?i)^value: .*utf-8"):
         decode(b"\xa3\xed\xa0\x80", str)
 
 
