@@ -233,6 +233,36 @@ def test_products_of_matrices_keep_accumulators_in_registers(tmp_path):
     assert not check(write(tmp_path, body), tools="performance").found
 
 
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("simdgroup_multiply_accumulate(c, a, b, c);", 1),
+        ("simdgroup_load(a, x + 64 * {}, 8); simdgroup_multiply_accumulate(c, a, b, c);", 3),
+        (
+            "simdgroup_load(a, x + 64 * {}, 8, ulong2(0), true); "
+            "simdgroup_multiply_accumulate(c, a, b, c);",
+            5,
+        ),
+        ("simdgroup_store(c, y + 64 * {}, 8);", 1),
+        ("simdgroup_store(c, y + 64 * {}, 8, ulong2(0), true);", 2),
+    ],
+)
+def test_matrices_count_as_their_instructions_on_a_gpu(tmp_path, statement, expected):
+    def instructions_of(repeats: int) -> int:
+        body = f"""
+        simdgroup_float8x8 a, b, c(0);
+        simdgroup_load(a, x, 8);
+        simdgroup_load(b, x + 64, 8);
+        {"".join(statement.format(at + 2) for at in range(repeats))}
+        simdgroup_store(c, y, 8);
+        """
+        bare = read_standalone_kernel(write(tmp_path, body), None)
+        lints = lint_kernel(bare.kernel, bare.task, bare.size, dtype_name="float32")
+        return lints.reports["f"].instructions
+
+    assert instructions_of(9) - instructions_of(1) == 8 * expected
+
+
 def test_find_precise_lines_reads_macros_where_they_are_used():
     text = "#define S precise::sin\nvoid f() {\n  S(1.0f);\n  precise::cos(1.0f);\n}\n"
     source = engine.parse(f"#include <metal_stdlib>\nusing namespace metal;\n{text}", "m.metal")

@@ -43,6 +43,10 @@ OPAQUE = "mb_opaque_"
 ARENA = "mb_vector_arena"
 # Instructions of a mathematical function.
 _FUNCTION_COST = 4
+# Opaque functions of matrices. A product is one instruction (github.com/dougallj/applegpu,
+# applegpu.py, `simd_matrix_fmadd32` of 8 bytes). A lane's two elements are neighbours in memory, or
+# a stride apart in a transposed matrix.
+_PRODUCT, _READ, _WRITE = (f"{OPAQUE}matrix_{name}." for name in ("product", "read", "write"))
 _LINEAR = ("add", "sub", "or", "zext", "sext", "trunc", "freeze", "getelementptr", "phi", "select")
 # Instructions that are part of another one on a GPU: of its address, its operand or its type.
 _FREE = (
@@ -178,7 +182,7 @@ class AnalysedCode(LocatedCode):
         if _is_free(instruction):
             return 0
         if isinstance(instruction, CallInstruction):
-            return _FUNCTION_COST if instruction.name.startswith(OPAQUE) else 1
+            return _count_call(instruction)
         if isinstance(instruction, Memory):
             count = max(1, -(-self.layout.size(instruction.accessed) // LARGEST_ACCESS))
             # A wait follows a load.
@@ -224,6 +228,15 @@ class AnalysedCode(LocatedCode):
     def _is_along(self, value: Value, found: Collection[str]) -> bool:
         """Return whether a value differs by the same number from each thread to the next."""
         return value.text in found or bool(get_stride(self.uniformity.get(value)))
+
+
+def _count_call(call: CallInstruction) -> int:
+    if call.name.startswith((_READ, _WRITE)):
+        accesses = 1 if call.operands[-1].integer == 0 else 2
+        # A wait follows a load.
+        return 2 * accesses if call.name.startswith(_READ) else accesses
+    is_function = call.name.startswith(OPAQUE) and not call.name.startswith(_PRODUCT)
+    return _FUNCTION_COST if is_function else 1
 
 
 def _is_free(instruction: Instruction) -> bool:
