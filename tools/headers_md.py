@@ -64,7 +64,7 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
             "column_norm": "common/batch_norm",
             "pixel_norm": "kernelbench/level1/kb1_034_instance_norm",
             "global_mean": "full/densenet",
-            "pool": "kernelbench/level1/kb1_041_max_pooling_1d",
+            "pool": "pool",
         },
     ),
     "products": (
@@ -109,7 +109,7 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
             "attention_products": "attention",
             "rope": "families/rope/rope_positions",
             "rope_halves": "families/rope/rope_positions",
-            "decode": "families/attention/sdpa_decode",
+            "decode": "decode",
             "split_decode": "families/attention/sdpa_decode_fp8",
             "partials": "families/attention/merge_partials",
             "quantised_cache": "families/attention/sdpa_decode_fp8",
@@ -119,7 +119,7 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
         "Weights and caches of few bits",
         {
             "quantised": "families/quantised/dequantize_mxfp8",
-            "quantised_matvec": "families/quantised/qmv_mxfp8",
+            "quantised_matvec": "quantised_matvec",
             "quantised_columns": "families/quantised/qmv4_columns",
             "quantised_tiles": "families/quantised/qmm_mxfp8",
             "quantise": "families/quantised/quantize_affine4",
@@ -131,7 +131,7 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
         {
             "state_rows": "families/recurrent/delta_replay",
             "chunked_delta": "families/recurrent/gated_delta_chunked",
-            "fourier": "families/transform/fft_1024",
+            "fourier": "fourier",
             "sound": "families/audio/stft_power",
             "philox": "philox",
             "threefry": "families/random/threefry_bits",

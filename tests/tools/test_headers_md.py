@@ -174,6 +174,41 @@ def attention() -> Case:
     return Case(inputs, {"y": softmax(scores) @ v}, 1e-4)
 
 
+def decode() -> Case:
+    """Five heads, whose numbers of keys and dims fill neither a turn nor a quad."""
+    heads, keys, dims, sinks, recent = 5, 333, 70, 3, 130
+    q, k, v = normal(heads, dims), normal(heads, keys, dims), normal(heads, keys, dims)
+    scores = np.einsum("hd,hkd->hk", wide(q), k) / np.sqrt(dims)
+    scores[:, sinks : keys - recent] = -np.inf
+    sizes = {"heads": heads, "keys": keys, "dims": dims, "sinks": sinks, "recent": recent}
+    y = np.einsum("hk,hkd->hd", softmax(scores), v)
+    return Case({"q": q, "k": k, "v": v, **sizes}, {"y": y}, 1e-4)
+
+
+def pool() -> Case:
+    x = normal(3, 20, 6)
+    windows = np.lib.stride_tricks.sliding_window_view(wide(x), 3, 1)[:, ::2]
+    return Case({"x": x, "batch": 3, "length": 20, "channels": 6}, {"y": windows.mean(-1)})
+
+
+def fourier() -> Case:
+    x = normal(3, 60)
+    return Case({"x": x, "rows": 3}, {"y": np.abs(np.fft.fft(wide(x))) ** 2}, 1e-4)
+
+
+def quantised_matvec() -> Case:
+    rows, cols = 19, 160
+    codes = RANDOM.integers(0, 16, (rows, cols), np.uint32)
+    scales = RANDOM.integers(124, 131, (rows, cols // 32), np.uint8)
+    # E2M1: a sign, and one of eight sizes.
+    sizes = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6])[codes % 8]
+    weights = np.where(codes < 8, sizes, -sizes) * np.exp2(scales.repeat(32, 1) - 127.0)
+    words = (codes.reshape(rows, -1, 8) << np.arange(0, 32, 4, np.uint32)).sum(-1, dtype=np.uint32)
+    gate, up = normal(cols, dtype=np.float16), normal(cols, dtype=np.float16)
+    inputs = {"codes": words, "scales": scales, "gate": gate, "up": up, "rows": rows, "cols": cols}
+    return Case(inputs, {"y": weights @ (wide(gate) * up)}, 1e-4)
+
+
 def philox() -> Case:
     """The words of the published algorithm, in 64-bit integers."""
     counter = [np.arange(100, dtype=np.uint64), *(np.zeros(100, np.uint64) for _ in range(3))]
@@ -198,6 +233,7 @@ CASES = {
     for each in (
         *(quads, inlined, elementwise, activations, reduce, rows, arg_rows, norm, scan, sort),
         *(array_sum, columns, divisor, matvec, tiles, linear, attention, philox),
+        *(decode, pool, fourier, quantised_matvec),
     )
 } | {"softmax": softmax_rows}
 
