@@ -329,6 +329,12 @@ def _precise_functions() -> list[PlantedCase]:
     ]
 
 
+def _pitch_of_two(other: str) -> str:
+    """Declare a pitch that LLVM joins by a phi."""
+    use = "y[t] = x[t * pitch];"
+    return f"ulong pitch = n;\nif (n > 3) {{\npitch = {other};\n{use}\n}}\n"
+
+
 def _wide_addresses() -> list[PlantedCase]:
     rule = "wide-address"
     pitch = "const ulong pitch = ulong(n) * k;\n"
@@ -364,6 +370,12 @@ def _wide_addresses() -> list[PlantedCase]:
             "write",
             pitch + _loop("y[j * pitch + t] = s;  //!\ns += x[i + j];"),
             _loop("y[size_t(n) * j + t] = s;\ns += x[i + j];"),
+        ),
+        _case(
+            rule,
+            "pitch of one of two values",
+            _pitch_of_two("ulong(k) * n") + _loop("s += x[j * pitch + t];  //!"),
+            _pitch_of_two("k") + _loop("s += x[ulong(j) * pitch + t];"),
         ),
         _case(
             rule,

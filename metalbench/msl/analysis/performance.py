@@ -474,11 +474,25 @@ def _find_indices(code: AnalysedCode) -> set[str]:
 
 
 def _fits_32_bits(code: AnalysedCode, value: Value) -> bool:
-    """Return whether a 64-bit value is a small constant, or was extended from 32 bits or fewer."""
-    made = code.definitions.get(value.text)
-    if made is None:
-        return value.text.isdecimal() and int(value.text) < 1 << 32
-    return made.opcode in {"zext", "sext"}
+    """Return whether a 64-bit value is a small constant, or was extended from 32 bits or fewer.
+
+    A phi of such values fits, too: LLVM makes one where only some predecessors have extended it.
+    """
+    seen: set[str] = set()
+    work = [value]
+    while work:
+        each = work.pop()
+        made = code.definitions.get(each.text)
+        if made is None:
+            if not (each.text.isdecimal() and int(each.text) < 1 << 32):
+                return False
+        elif isinstance(made, Phi):
+            if each.text not in seen:
+                seen.add(each.text)
+                work += made.operands
+        elif made.opcode not in {"zext", "sext"}:
+            return False
+    return True
 
 
 # instruction-footprint: loops whose code does not fit into the instruction cache.
