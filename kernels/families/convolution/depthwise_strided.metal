@@ -20,10 +20,12 @@ using namespace metalbench;
     const uint own = min(channel + i, channels - 1);
     UNROLLED
     for (uint tap = 0; tap < 9; ++tap) {
+      // check: allow registers the filters of four channels stay in registers, down all outputs
       filter[tap][i] = float(w[own * 9 + tap]);
     }
   }
   device const DTYPE* image = x + ulong(at.z) * height * width * channels;
+  device DTYPE* result = y + ulong(at.z) * high * wide * channels;
   for (uint row = at.y * ROWS; row < min(high, (at.y + 1) * ROWS); ++row) {
     float4 sum = 0.0f;
     UNROLLED
@@ -31,11 +33,10 @@ using namespace metalbench;
       // Before the first pixel is past the last one, too.
       const uint line = 2 * row + tap / 3 - 1, pixel = 2 * column + tap % 3 - 1;
       if (line < height && pixel < width) {
-        device const DTYPE* from = image + (ulong(line) * width + pixel) * channels;
+        device const DTYPE* from = image + ulong(line * width + pixel) * channels;
         sum = fma(load_quad(from, channel, channels), filter[tap], sum);
       }
     }
-    const ulong to = (ulong(at.z) * high + row) * wide + column;
-    store_quad(y + to * channels, channel, channels, sum);
+    store_quad(result + ulong(row * wide + column) * channels, channel, channels, sum);
   }
 }

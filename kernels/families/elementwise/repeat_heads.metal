@@ -13,8 +13,9 @@ using namespace metalbench;
     device const DTYPE* x, device DTYPE* y, constant uint& tokens, constant uint& dims,
     constant int& copies, uint3 place [[thread_position_in_grid]]) {
   const float4 v = load_quad(x + (ulong(place.z) * tokens + place.y) * dims, 4 * place.x, dims);
-  for (uint copy = 0; copy < uint(copies); ++copy) {
-    const ulong head = ulong(place.z) * uint(copies) + copy;
-    store_quad(y + (head * tokens + place.y) * dims, 4 * place.x, dims, v);
+  y += (ulong(place.z) * uint(copies) * tokens + place.y) * dims;
+  const ulong pitch = ulong(tokens) * dims;
+  for (uint copy = 0; copy < uint(copies); ++copy, y += pitch) {
+    store_quad(y, 4 * place.x, dims, v);
   }
 }

@@ -32,7 +32,7 @@ using namespace metalbench;
   }
   RowProducts<ROWS> products(first, dims, lane);
   for (uint i = group.y * k; i < (group.y + 1) * k; ++i) {
-    device const DTYPE* matrix = w + ulong(expert[i]) * dims * inner;
+    device const DTYPE* matrix = w + ulong(expert[i]) * (dims * inner);
     products.add(matrix, inner, VectorQuads<float>{hidden + ulong(i) * inner, inner});
   }
   products.store(y + ulong(group.y) * dims);

@@ -45,7 +45,8 @@ struct Known {
   }
   const uint first = at.y * SPAN, end = min(first + SPAN, tokens);
   float4 last[TAPS - 1] = {known(first), known(first + 1), known(first + 2)};
-  for (uint t = first; t < end; ++t) {
+  y += (ulong(at.z) * tokens + first) * channels;
+  for (uint t = first; t < end; ++t, y += channels) {
     const float4 now = known(t + TAPS - 1);
     float4 sum = last[0] * filters[0];
     sum = fma(last[1], filters[1], sum);
@@ -54,8 +55,7 @@ struct Known {
     last[0] = last[1];
     last[1] = last[2];
     last[2] = now;
-    device DTYPE* row = y + (ulong(at.z) * tokens + t) * channels;
-    store_quad(row, channel, channels, Silu()(sum));
+    store_quad(y, channel, channels, Silu()(sum));
   }
   if (end == tokens) {
     UNROLLED

@@ -22,10 +22,16 @@ using namespace metalbench;
   const ulong whole = ((ulong(group.z) * heads + group.y) * rows + row) * cols;
   LaneColumns own = LaneColumns::of(state + whole, cols, lane);
   const uint count = min(accepted[group.z], tokens);
+  const ulong first = ulong(group.z) * tokens * heads + group.y;
+  decay += first;
+  change += first * rows + row;
+  k += first * cols;
   for (uint t = 0; t < count; ++t) {
-    const ulong at = (ulong(group.z) * tokens + t) * heads + group.y;
-    own.scale(float(decay[at]), cols);
-    own.add(float(change[at * rows + row]), LaneColumns::of(k + at * cols, cols, lane), cols);
+    own.scale(float(*decay), cols);
+    own.add(float(*change), LaneColumns::of(k, cols, lane), cols);
+    decay += heads;
+    change += heads * rows;
+    k += heads * cols;
   }
   own.store(left + whole, cols, lane);
 }

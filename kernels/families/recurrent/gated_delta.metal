@@ -30,30 +30,38 @@ constant constexpr uint HELD = 8;  // of a lane: 256 columns at most
   for (uint i = 0; i < HELD; ++i) {
     state[i] = 0.0f;
   }
+  q += shared * cols;
+  k += shared * cols;
+  v += head * rows + row;
+  y += head * rows + row;
   for (uint t = 0; t < tokens; ++t) {
-    const ulong from = (ulong(t) * k_heads + shared) * cols;
-    const ulong at = ulong(t) * heads + head;
-    const float kept = float(decay[at]);
+    const float kept = float(decay[head]);
     float key[HELD];
     float said = 0.0f;
     UNROLLED
     for (uint i = 0; i < HELD; ++i) {
       const uint column = lane + 32 * i;
-      key[i] = column < cols ? float(k[from + column]) : 0.0f;
+      key[i] = column < cols ? float(k[column]) : 0.0f;
       state[i] *= kept;
       said = fma(state[i], key[i], said);
     }
-    const float change = float(beta[at]) * (float(v[at * rows + row]) - simd_sum(said));
+    const float change = float(beta[head]) * (float(*v) - simd_sum(said));
     float answer = 0.0f;
     UNROLLED
     for (uint i = 0; i < HELD; ++i) {
       const uint column = lane + 32 * i;
       state[i] = fma(change, key[i], state[i]);
-      answer = fma(state[i], column < cols ? float(q[from + column]) : 0.0f, answer);
+      answer = fma(state[i], column < cols ? float(q[column]) : 0.0f, answer);
     }
     answer = simd_sum(answer);
     if (lane == 0) {
-      y[at * rows + row] = DTYPE(answer);
+      *y = DTYPE(answer);
     }
+    q += k_heads * cols;
+    k += k_heads * cols;
+    v += heads * rows;
+    y += heads * rows;
+    decay += heads;
+    beta += heads;
   }
 }

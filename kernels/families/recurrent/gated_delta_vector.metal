@@ -22,16 +22,25 @@ using namespace metalbench;
   const uint shared = head / (heads / k_heads);
   const ulong whole = (ulong(head) * rows + row) * cols;
   LaneColumns own = LaneColumns::of(state + whole, cols, lane);
+  q += shared * cols;
+  k += shared * cols;
+  v += head * rows + row;
+  y += head * rows + row;
+  decay += head * cols;
   for (uint t = 0; t < tokens; ++t) {
-    const ulong at = ulong(t) * heads + head;
-    const ulong from = (ulong(t) * k_heads + shared) * cols;
-    const LaneColumns key = LaneColumns::of(k + from, cols, lane);
-    own.scale(LaneColumns::of(decay + at * cols, cols, lane), cols);
-    own.add(float(beta[at]) * (float(v[at * rows + row]) - own.dot(key, cols)), key, cols);
-    const float answer = own.dot(LaneColumns::of(q + from, cols, lane), cols);
+    const LaneColumns key = LaneColumns::of(k, cols, lane);
+    own.scale(LaneColumns::of(decay, cols, lane), cols);
+    own.add(float(beta[head]) * (float(*v) - own.dot(key, cols)), key, cols);
+    const float answer = own.dot(LaneColumns::of(q, cols, lane), cols);
     if (lane == 0) {
-      y[at * rows + row] = DTYPE(answer);
+      *y = DTYPE(answer);
     }
+    q += k_heads * cols;
+    k += k_heads * cols;
+    v += heads * rows;
+    y += heads * rows;
+    decay += heads * cols;
+    beta += heads;
   }
   own.store(left + whole, cols, lane);
 }

@@ -21,14 +21,22 @@ using namespace metalbench;
   }
   const ulong whole = (ulong(head) * rows + row) * cols;
   LaneColumns own = LaneColumns::of(state + whole, cols, lane);
+  q += head * cols;
+  k += head * cols;
+  v += head * rows + row;
+  y += head * rows + row;
   for (uint t = 0; t < tokens; ++t) {
-    const ulong at = ulong(t) * heads + head;
-    own.scale(precise::exp(float(log_decay[at])), cols);
-    own.add(float(v[at * rows + row]), LaneColumns::of(k + at * cols, cols, lane), cols);
-    const float answer = own.dot(LaneColumns::of(q + at * cols, cols, lane), cols);
+    own.scale(precise::exp(float(log_decay[head])), cols);
+    own.add(float(*v), LaneColumns::of(k, cols, lane), cols);
+    const float answer = own.dot(LaneColumns::of(q, cols, lane), cols);
     if (lane == 0) {
-      y[at * rows + row] = DTYPE(answer);
+      *y = DTYPE(answer);
     }
+    q += heads * cols;
+    k += heads * cols;
+    v += heads * rows;
+    y += heads * rows;
+    log_decay += heads;
   }
   own.store(left + whole, cols, lane);
 }

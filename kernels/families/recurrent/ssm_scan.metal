@@ -23,16 +23,24 @@ using namespace metalbench;
   const float rate = -precise::exp(float(a_log[head])), through = float(skip[head]);
   const ulong whole = (ulong(head) * dims + row) * states;
   LaneColumns own = LaneColumns::of(state + whole, states, lane);
+  const uint shared = head / (heads / groups);
+  x += head * dims + row;
+  y += head * dims + row;
+  b += shared * states;
+  c += shared * states;
   for (uint t = 0; t < tokens; ++t) {
-    const ulong at = ulong(t) * heads + head;
-    const ulong shared = (ulong(t) * groups + head / (heads / groups)) * states;
-    const float in = float(x[at * dims + row]), step = float(dt[at]);
+    const float in = float(*x), step = float(dt[head]);
     own.scale(precise::exp(rate * step), states);
-    own.add(step * in, LaneColumns::of(b + shared, states, lane), states);
-    const float answer = own.dot(LaneColumns::of(c + shared, states, lane), states);
+    own.add(step * in, LaneColumns::of(b, states, lane), states);
+    const float answer = own.dot(LaneColumns::of(c, states, lane), states);
     if (lane == 0) {
-      y[at * dims + row] = DTYPE(fma(through, in, answer));
+      *y = DTYPE(fma(through, in, answer));
     }
+    x += heads * dims;
+    y += heads * dims;
+    dt += heads;
+    b += groups * states;
+    c += groups * states;
   }
   own.store(left + whole, states, lane);
 }

@@ -21,8 +21,8 @@ using namespace metalbench;
   }
   const ulong whole = (ulong(group.y) * dims + row) * dims;
   LaneColumns own = LaneColumns::of(state + whole, dims, lane);
-  for (uint t = 0; t < tokens; ++t) {
-    const ulong at = (ulong(t) * heads + group.y) * dims;
+  ulong at = group.y * dims;
+  for (uint t = 0; t < tokens; ++t, at += heads * dims) {
     LaneColumns turn = LaneColumns::of(a + at, dims, lane);
     const float said = own.dot(turn, dims);
     turn.scale(LaneColumns::of(rate + at, dims, lane), dims);

@@ -32,10 +32,12 @@ static Halves halves_of(device const DTYPE* head, uint column, uint half_dims) {
   const uint position = group.y + uint(offset);
   const PlainFrequencies frequencies = {dims, base};
   const Turn first_turn = Turn::of(frequencies, 4 * lane, position);
+  // check: allow registers weights, sines and cosines stay in registers over all heads
   const Halves first_weights = halves_of(w, 4 * lane, half_dims);
   const uint begin = (group.x * (TG / 32) + simdgroup) * HEADS;
-  for (uint head = begin; head < min(heads, begin + HEADS); ++head) {
-    const ulong at = (ulong(head) * tokens + group.y) * dims;
+  const ulong pitch = ulong(tokens) * dims;
+  ulong at = begin * pitch + ulong(group.y) * dims;
+  for (uint head = begin; head < min(heads, begin + HEADS); ++head, at += pitch) {
     device const DTYPE* from = x + at;
     const Halves first = halves_of(from, 4 * lane, half_dims);
     float4 squares = first.low * first.low + first.high * first.high;

@@ -14,16 +14,16 @@ using namespace metalbench;
                              constant uint& offset, uint3 at [[thread_position_in_grid]]) {
   const ulong pitch = ulong(tokens) * dims;
   const uint first = at.z * HEADS, count = min(uint(HEADS), heads - first);
-  const ulong from = first * pitch + at.y * dims;
+  x += first * pitch + at.y * dims;
+  y += first * pitch + at.y * dims;
   const uint points = dims / 4, turning = (points + 3) / 4;
   if (at.x < turning) {
-    rope_halves(x + from, y + from, count, pitch, 4 * at.x, points, offset + at.y, base);
+    rope_halves(x, y, count, pitch, 4 * at.x, points, offset + at.y, base);
     return;
   }
   const uint column = 2 * points + 8 * (at.x - turning);
-  for (uint head = 0; head < count; ++head) {
-    device const DTYPE* row = x + from + head * pitch;
-    store_quad(y + from + head * pitch, column, dims, load_quad(row, column, dims));
-    store_quad(y + from + head * pitch, column + 4, dims, load_quad(row, column + 4, dims));
+  for (uint head = 0; head < count; ++head, x += pitch, y += pitch) {
+    store_quad(y, column, dims, load_quad(x, column, dims));
+    store_quad(y, column + 4, dims, load_quad(x, column + 4, dims));
   }
 }

@@ -50,11 +50,11 @@ inline void rope_halves(device const T* x, device T* y, uint heads, ulong pitch,
     cosine[i] = to.x;
     sine[i] = to.y;
   }
-  for (uint head = 0; head < heads; ++head) {
-    const float4 first = load_quad(x + head * pitch, column, points);
-    const float4 second = load_quad(x + head * pitch + points, column, points);
-    store_quad(y + head * pitch, column, points, first * cosine - second * sine);
-    store_quad(y + head * pitch + points, column, points, first * sine + second * cosine);
+  for (uint head = 0; head < heads; ++head, x += pitch, y += pitch) {
+    const float4 first = load_quad(x, column, points);
+    const float4 second = load_quad(x + points, column, points);
+    store_quad(y, column, points, first * cosine - second * sine);
+    store_quad(y + points, column, points, first * sine + second * cosine);
   }
 }
 

@@ -71,10 +71,11 @@ inline HeadRows heads_inside(uint token, uint heads, uint dims) {
 template <uint Heads, typename T>
 inline void turn_heads(Turn turn, device const T* x, device T* y, HeadRows rows, uint half_dims,
                        uint3 place) {
-  const uint end = min(rows.heads, (place.z + 1) * Heads);
-  for (uint head = place.z * Heads; head < end; ++head) {
-    const ulong at = rows.first + head * rows.step;
-    turn(x + at, y + at, 4 * place.x, half_dims);
+  const uint begin = place.z * Heads, end = min(rows.heads, begin + Heads);
+  x += rows.first + begin * rows.step;
+  y += rows.first + begin * rows.step;
+  for (uint head = begin; head < end; ++head, x += rows.step, y += rows.step) {
+    turn(x, y, 4 * place.x, half_dims);
   }
 }
 

@@ -2,6 +2,7 @@
 // the last, and lane l the columns l + 32 i, in registers. Rows never wait for each other; keys and
 // queries, of which every row takes all, come from the cache, whole lines at a time. Rows have up
 // to 256 columns; whole SIMD-groups of columns that a row does not have are skipped.
+// Kernels advance pointers from token to token, as products of 64-bit indices are slow.
 #pragma once
 #include <metal_stdlib>
 
