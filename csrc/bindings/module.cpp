@@ -277,17 +277,19 @@ NB_MODULE(_core, module) {
   module.def(
       "with_includes",
       [](const std::string& source, const std::string& filename,
-         const std::vector<std::string>& include_dirs) {
-        const std::string text = without_lines(with_includes(source, filename, include_dirs));
+         const std::vector<std::string>& include_dirs, bool line_directives) {
+        std::string text = with_includes(source, filename, include_dirs);
+        if (!line_directives) text = without_lines(text);
         // Headers may be in any encoding.
         return nb::steal<nb::str>(
             PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
       },
       nb::arg("source"), nb::kw_only(), nb::arg("filename") = "<source>",
-      nb::arg("include_dirs") = std::vector<std::string>{},
+      nb::arg("include_dirs") = std::vector<std::string>{}, nb::arg("line_directives") = false,
       "Return the source with each included file in place of its `#include`. Includes outside of\n"
-      "its folder and `include_dirs`, such as `<metal_stdlib>`, stay as they are. Raise\n"
-      "CompileError for too much text, or too many inclusions.");
+      "its folder and `include_dirs`, such as `<metal_stdlib>`, stay as they are. With\n"
+      "`line_directives`, `#line` names the file and line of what follows. Raise CompileError for\n"
+      "too much text, or too many inclusions.");
   module.def(
       "open", &open_device, nb::arg("kind") = "auto",
       "Open a device: `auto`, `cpu`, `metal` or `cuda`. Raise Unsupported if it is not available.");

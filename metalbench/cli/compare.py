@@ -68,7 +68,9 @@ def compare(ctx: click.Context, /, before: str, after: str | None, **options: An
     latest~1, or the NAME of a `run --save NAME`), or a kernel at a revision of git (softmax@HEAD~1;
     without the revision as it is now). Without AFTER it is the latest run, or the kernel as it is
     now. A ratio above 1 says that AFTER is faster. Revisions are of the repository that the kernel
-    lies in: of --kernels, or of the checkout of MetalBench that the current folder is in.
+    lies in: of --kernels, or of the checkout of MetalBench that the current folder is in. The
+    headers that the kernel includes are of the same revision; those outside of the repository are
+    as they are now.
 
     Exit codes: 0; 1 by --fail-on, or if a version of the kernel is wrong; 2 wrong usage or
     environment; 130 interrupted.
@@ -114,8 +116,9 @@ def _compare_kernels(
             "compare"
         )
     device = _core.open(options["device"])
-    entry = _find_entry(name, options["kernels"], device.chip)
-    older, newer = (_read_kernel(entry.kernel(device), each, options) for each in names)
+    entry, headers = _find_entry(name, options["kernels"], device.chip)
+    include = (*options["include"], *headers)
+    older, newer = (_read_kernel(entry, each, device, include) for each in names)
     match = Match(
         entry,
         older,
@@ -156,8 +159,11 @@ def _play_match(device: Device, match: Match, options: dict[str, Any]) -> Measur
         )
 
 
-def _find_entry(name: str, folders: tuple[Path, ...], chip: str | None) -> Entry:
-    """Return the task; from the checkout that contains the installed library, if there is one."""
+def _find_entry(name: str, folders: tuple[Path, ...], chip: str | None) -> tuple[Entry, list[Path]]:
+    """Return the task and its include folders.
+
+    Both are of the checkout that contains the installed library, if there is one.
+    """
     from metalbench.compare.revision import find_versioned_file
     from metalbench.kernel import library
     from metalbench.kernel.source_files import library_folder
@@ -166,18 +172,20 @@ def _find_entry(name: str, folders: tuple[Path, ...], chip: str | None) -> Entry
     path, installed = entry.kernel_path(chip), library_folder()
     found = find_versioned_file(path, installed)
     if found == path:
-        return entry
+        return entry, []
     own = found.parents[len(path.relative_to(installed).parts) - 1]
     (entry,) = library.find([name], None, [own, *folders])
-    return entry
+    return entry, [own / "include"]
 
 
-def _read_kernel(present: Kernel, name: str, options: dict[str, Any]) -> Kernel:
+def _read_kernel(entry: Entry, name: str, device: Device, include: tuple[Path, ...]) -> Kernel:
+    """Return the kernel that NAME or NAME@REVISION names."""
     from metalbench.compare.revision import read_kernel_at
 
-    kernel = replace(present, include_dirs=options["include"])
+    kernel = replace(entry.kernel(device), include_dirs=include)
     revision = name.partition("@")[2]
-    return read_kernel_at(kernel, revision) if revision else kernel
+    path = entry.kernel_path(device.chip)
+    return read_kernel_at(kernel, path, revision) if revision else kernel
 
 
 def _warn(device: Device) -> None:

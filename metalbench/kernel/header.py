@@ -11,7 +11,7 @@ import hashlib
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -570,26 +570,28 @@ class Kernel:
         return {name: chosen.get(name, value) for name, value in defaults.items()}
 
 
-def read(path: Path, name: str | None = None) -> Kernel:
+def read(
+    path: Path,
+    name: str | None = None,
+    read_text: Callable[[Path], str] = read_candidate_text,
+) -> Kernel:
     """Read the kernel in `path`: NAME.metal or NAME.CHIP.metal.
 
     A file with the only line `// kernel: FILE [INSTANCE]` refers to the kernel of another task with
-    the same argument names. Raise DeclarationError, with file and line, if its header is wrong.
+    the same argument names. `read_text` returns the text of a file. Raise DeclarationError, with
+    file and line, if the kernel's header is wrong.
     """
     stem, _, chip = path.name.removesuffix(".metal").partition(".")
-    source = _text(path, name or stem)
-    elsewhere, instance = _ELSEWHERE.fullmatch(source), ""
-    if elsewhere:
-        path, instance = Path(os.path.normpath(path.parent / elsewhere[1])), elsewhere[2] or ""
-        source = _text(path, name or stem)
-    return parse(source, name=name or stem, path=path, chip=chip or None, instance=instance)
-
-
-def _text(path: Path, name: str) -> str:
+    name, instance = name or stem, ""
     try:
-        return read_candidate_text(path)
+        source = read_text(path)
+        elsewhere = _ELSEWHERE.fullmatch(source)
+        if elsewhere:
+            path, instance = Path(os.path.normpath(path.parent / elsewhere[1])), elsewhere[2] or ""
+            source = read_text(path)
     except DeclarationError as error:
         raise DeclarationError(f"[{name}] {error}") from error
+    return parse(source, name=name, path=path, chip=chip or None, instance=instance)
 
 
 def parse(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from metalbench.errors import DeclarationError
@@ -37,6 +38,71 @@ def include_folders(file: Path | str | None = None, more: Iterable[Path | str] =
     return [*map(str, own), *map(str, more), str(library_folder() / "include")]
 
 
+def read_header(path: Path, folders: Iterable[Path]) -> bytes | None:
+    """Return the content of a header within `folders`, the only files that a kernel may include.
+
+    Return None if it does not exist, or is outside once links are resolved.
+    """
+    real = path.resolve()
+    if not any(real.is_relative_to(folder.resolve()) for folder in folders):
+        return None
+    return path.read_bytes() if path.is_file() else None
+
+
+# The last form is the name of a macro, which only a preprocessor can expand.
+_INCLUDE = re.compile(
+    r'^[ \t]*#[ \t]*(?:include|import)[ \t]*(?:"([^"\n]+)"|<([^>\n]+)>|([A-Za-z_]\w*))', re.M
+)
+
+
+@dataclass(frozen=True)
+class MissingHeader:
+    """A header that was not found: its name, and the paths where it would be."""
+
+    name: str
+    places: tuple[Path, ...]
+
+
+@dataclass
+class IncludedHeaders:
+    """The content of included headers by their path, and the headers that were not found."""
+
+    files: dict[Path, bytes] = field(default_factory=dict)
+    missing: list[MissingHeader] = field(default_factory=list)
+
+
+def find_headers(
+    source: str, folders: Sequence[Path], read: Callable[[Path], bytes | None]
+) -> IncludedHeaders:
+    """Return the headers that a source includes, directly or indirectly.
+
+    `folders` are those of `include_folders`, the source's own first. `read` returns the content of
+    a file, or None if there is no such file. Branches of `#if` that are not compiled count, too. A
+    name that a macro expands to is missing without a place.
+    """
+    found = IncludedHeaders()
+    waiting = [(source, folders[0])]
+    while waiting:
+        text, own = waiting.pop()
+        for quoted, angled, macro in _INCLUDE.findall(text):
+            name = quoted or angled
+            # An absolute name would replace the folder.
+            is_relative = bool(name) and not Path(name).is_absolute()
+            searched = dict.fromkeys([*([own] if quoted else []), *folders]) if is_relative else ()
+            places = tuple(folder / name for folder in searched)
+            for path in places:
+                if path in found.files:
+                    break
+                data = read(path)
+                if data is not None:
+                    found.files[path] = data
+                    waiting.append((data.decode("utf-8", "replace"), path.parent))
+                    break
+            else:
+                found.missing.append(MissingHeader(name or macro, places))
+    return found
+
+
 # Read candidate files. The path may hold anything.
 
 # A hundred times the longest kernel that people write.
@@ -54,10 +120,15 @@ def read_candidate(path: Path) -> bytes:
 
 def read_candidate_text(path: Path) -> str:
     """Return the text of a candidate's file; raise DeclarationError as above, or if not UTF-8."""
+    return decode_candidate(read_candidate(path), path)
+
+
+def decode_candidate(data: bytes, name: Path | str) -> str:
+    """Return the text of a candidate; raise DeclarationError, with its name, if not UTF-8."""
     try:
-        text = read_candidate(path).decode("utf-8")
+        text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise DeclarationError(f"{path} cannot be read: expected UTF-8 text: {error}") from error
+        raise DeclarationError(f"{name} cannot be read: expected UTF-8 text: {error}") from error
     # As Python reads text files.
     return text.replace("\r\n", "\n").replace("\r", "\n")
 

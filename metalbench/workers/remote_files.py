@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import importlib.util
 import os
-import re
 import sys
 import sysconfig
 from collections.abc import Callable, Iterator
@@ -16,20 +15,21 @@ from metalbench.compare.head_to_head import Match, MatchOutcome
 from metalbench.errors import EncodingError, MachineError
 from metalbench.kernel.header import Kernel
 from metalbench.kernel.library import Entry
-from metalbench.kernel.source_files import include_folders
+from metalbench.kernel.source_files import find_headers, include_folders, read_header
 from metalbench.run.trial import Trial
 from metalbench.sandbox.process import ScratchFolder
 from metalbench.store.result import Failure, Result
-
-_INCLUDE = re.compile(r'^[ \t]*#[ \t]*(?:include|import)[ \t]*(?:"([^"\n]+)"|<([^>\n]+)>)', re.M)
 
 _PACKAGES = frozenset({"site-packages", "dist-packages"})
 
 
 def read_trial_files(entry: Entry, kernel: Kernel) -> dict[Path, bytes]:
     """The content of every file that a trial of `kernel` reads; its own text travels with it."""
-    paths = dict.fromkeys((entry.task_path, *_find_headers(kernel)))
-    return {path: path.read_bytes() for path in paths if path.is_file()}
+    folders = [Path(each) for each in include_folders(kernel.path, kernel.include_dirs)]
+    headers = find_headers(kernel.source, folders, lambda path: read_header(path, folders))
+    task = entry.task_path
+    found = {task: task.read_bytes()} if task.is_file() else {}
+    return found | headers.files
 
 
 def read_task_modules(entry: Entry) -> dict[Path, bytes]:
@@ -38,30 +38,6 @@ def read_task_modules(entry: Entry) -> dict[Path, bytes]:
         file.relative_to(folder): file.read_bytes()
         for file, folder in _find_modules(entry.task_path)
     }
-
-
-def _find_headers(kernel: Kernel) -> Iterator[Path]:
-    """Yield the headers that the kernel includes, also indirectly, within its include folders."""
-    folders = [Path(each) for each in include_folders(kernel.path, kernel.include_dirs)]
-    seen: set[Path] = set()
-    waiting = [(kernel.source, folders[0])]
-    while waiting:
-        text, own = waiting.pop()
-        for quoted, angled in _INCLUDE.findall(text):
-            places = [*([own] if quoted else []), *folders]
-            paths = (place / (quoted or angled) for place in places)
-            path = next((each for each in paths if each.is_file()), None)
-            if path is None or path in seen or not _is_inside(path, folders):
-                continue
-            seen.add(path)
-            yield path
-            waiting.append((path.read_text(encoding="utf-8", errors="replace"), path.parent))
-
-
-def _is_inside(path: Path, folders: list[Path]) -> bool:
-    """Return whether a path is in one of the folders. A kernel may read no other file."""
-    real = path.resolve()
-    return any(real.is_relative_to(folder.resolve()) for folder in folders)
 
 
 def _find_modules(path: Path) -> Iterator[tuple[Path, Path]]:

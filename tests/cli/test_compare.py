@@ -68,6 +68,36 @@ def test_compare_ends_a_version_that_does_not_end(history: Path) -> None:
     assert "--kernel-timeout" in result.output
 
 
+def test_compare_tells_versions_apart_that_differ_only_in_a_header(
+    history: Path, tmp_path: Path
+) -> None:
+    """The header is wrong at first, then right, and wrong again in the working tree."""
+    path, included = history / "twice.metal", history / "factor.h"
+    text = path.read_text().replace("2 * x[i]", "FACTOR * x[i]")
+    path.write_text(text.replace("using", '#include "factor.h"\nusing', 1))
+    for factor in (3, 2):
+        included.write_text(f"#define FACTOR {factor}\n")
+        git(history, "add", "-A")
+        git(history, "commit", "-q", "-m", "factor")
+    included.write_text("#define FACTOR 4\n")
+    written = tmp_path / "comparison.json"
+    options = ("--kernels", history, "--time", 0.05, "--json", written)
+    result = command("compare", "twice@HEAD~1", "twice@HEAD", *options)
+    assert result.exit_code == 1
+    assert "twice@HEAD~1 is not correct, so its time is none: " in result.stderr
+    result = command("compare", "twice@HEAD", *options)
+    assert result.exit_code == 1
+    assert "twice is not correct, so its time is none: " in result.stderr
+    included.write_text("#define FACTOR 2\n")
+    assert command("compare", "twice@HEAD", *options).exit_code == 0
+    (compared,) = json.loads(written.read_text())["compared"]
+    assert compared["same_source"]
+    included.write_text("#define FACTOR (1 + 1)\n")
+    assert command("compare", "twice@HEAD", *options).exit_code == 0
+    (compared,) = json.loads(written.read_text())["compared"]
+    assert not compared["same_source"]
+
+
 @pytest.mark.parametrize(("factor", "verdict", "code"), [(2.0, "FASTER", 0), (0.5, "SLOWER", 1)])
 def test_compare_fails_for_a_slower_version_on_request(
     history: Path, monkeypatch: pytest.MonkeyPatch, factor: float, verdict: str, code: int
@@ -137,6 +167,25 @@ def test_compare_finds_the_kernels_of_a_checkout(
     result = command("compare", "twice@HEAD~1", "--time", 0.05)
     assert result.exit_code == 1
     assert "of_the_checkout" in result.stderr
+
+
+def test_compare_reads_the_headers_of_a_checkout(
+    installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The installed header of the same name is wrong."""
+    for folder, factor in ((tmp_path / "site", 3), (installed, 2)):
+        included = folder / "kernels" / "include" / "metalbench" / "factor.h"
+        included.parent.mkdir(parents=True)
+        included.write_text(f"#define FACTOR {factor}\n")
+    path = installed / "kernels" / "common" / "twice.metal"
+    text = path.read_text().replace("of_the_checkout", "FACTOR * x[i]")
+    path.write_text(text.replace("using", '#include "metalbench/factor.h"\nusing', 1))
+    git(installed, "add", "-A")
+    git(installed, "commit", "-q", "-m", "factor")
+    monkeypatch.chdir(installed)
+    for names in (["twice@HEAD"], ["twice@HEAD", "twice@HEAD"]):
+        result = command("compare", *names, "--time", 0.05)
+        assert result.exit_code == 0, result.output
 
 
 def test_compare_of_an_installed_kernel_needs_a_repository(
