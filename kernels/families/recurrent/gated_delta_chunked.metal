@@ -87,17 +87,24 @@ using namespace metalbench;
   const uint wide = (cols + 7) / 8 * 8, tall = (rows + 15) / 16 * 16;
   const ulong from = (ulong(head) * rows + first) * cols;
   State::load(memory, state + from, own, cols, thread_index);
-  const uint chunks = (tokens + CHUNK - 1) / CHUNK;
+  const uint chunks = (tokens + CHUNK - 1) / CHUNK, pitch = heads * rows;
+  const ulong chunk = ulong(head) * chunks;
+  ulong at = chunk * CHUNK * wide;
+  u += chunk * CHUNK * tall + first;
+  within += chunk * CHUNK * CHUNK;
+  y += head * rows + first;
   for (uint c = 0; c < chunks; ++c) {
-    const ulong chunk = ulong(head) * chunks + c, row = chunk * CHUNK;
-    State::pass(memory, {w + row * wide, queries + row * wide, keys + row * wide, wide},
-                u + row * tall + first, tall, within + row * CHUNK, kept[chunk], simdgroup);
+    State::pass(memory, {w + at, queries + at, keys + at, wide}, u, tall, within, kept[chunk + c],
+                simdgroup);
     for (uint i = thread_index; i < CHUNK * ROWS; i += State::kThreads) {
       const uint t = c * CHUNK + i / ROWS, r = i % ROWS;
       if (t < tokens && r < own) {
-        y[(ulong(t) * heads + head) * rows + first + r] = DTYPE(memory.answers[i]);
+        y[ulong(t) * pitch + r] = DTYPE(memory.answers[i]);
       }
     }
+    at += CHUNK * wide;
+    u += CHUNK * tall;
+    within += CHUNK * CHUNK;
   }
   for (uint i = thread_index; i < own * cols; i += State::kThreads) {
     left[from + i] = memory.state[i / cols * State::kPitch + i % cols];
