@@ -331,7 +331,7 @@ def _precise_functions() -> list[PlantedCase]:
 
 def _pitch_of_two(other: str) -> str:
     """Declare a pitch that LLVM joins by a phi."""
-    use = "y[t] = x[t * pitch];"
+    use = "y[i] = x[i + pitch];"
     return f"ulong pitch = n;\nif (n > 3) {{\npitch = {other};\n{use}\n}}\n"
 
 
