@@ -120,7 +120,7 @@ def measure(name: str, case: Case, device: _core.Device, level: int, seconds: fl
     program: Executable = compile_program(module, level=level, device=device.kind)
     device.run(bound.dispatches)
     check(program(*arrays), bound)
-    launches = program.list_dispatches([upload_array(program.pool, each) for each in arrays])
+    launches = program.list_dispatches([upload_array(program.queue, each) for each in arrays])
     assert launches is not None
     xla = XlaProgram(str(module), arrays)
     first = pass_ns(device, launches)

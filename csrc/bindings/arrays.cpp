@@ -136,8 +136,12 @@ Buffer buffer_from_array(Device& device, const nb::object& array) {
 
 nb::object numpy_view(const Buffer& buffer, const nb::object& dtype) {
   auto* held = new Buffer(buffer);
-  const nb::capsule owner(held,
-                          [](void* pointer) noexcept { delete static_cast<Buffer*>(pointer); });
+  held->storage()->hold_view();
+  const nb::capsule owner(held, [](void* pointer) noexcept {
+    auto* ended = static_cast<Buffer*>(pointer);
+    ended->storage()->release_view();
+    delete ended;
+  });
   const std::size_t size = buffer.size();
   nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>> bytes(buffer.bytes().data(), {size}, owner);
   return nb::cast(bytes, nb::rv_policy::reference).attr("view")(dtype);

@@ -46,6 +46,7 @@ void define_samples(nb::module_& module);
 void define_findings(nb::module_& module);
 void define_sampling(nb::module_& module, nb::class_<Device>& device);
 void define_executors(nb::module_& module);
+void define_execution_plans(nb::module_& module);
 
 // Keep a Python object alive from C++ threads: it is released with the GIL held, and never after
 // Python has ended.

@@ -274,6 +274,7 @@ NB_MODULE(_core, module) {
   define_findings(module);
   define_sampling(module, device);
   define_executors(module);
+  define_execution_plans(module);
   module.def(
       "with_includes",
       [](const std::string& source, const std::string& filename,

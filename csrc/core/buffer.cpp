@@ -14,7 +14,7 @@ std::shared_ptr<Storage::Unwritten[]> Storage::make_marks(std::size_t size) {
 void Storage::mark(std::size_t offset, std::size_t size, bool is_unwritten) {
   if (unwritten_ == nullptr) {
     if (!is_unwritten) return;
-    unwritten_ = make_marks(bytes().size());
+    unwritten_ = make_marks(this->size());
   }
   for (std::size_t i = offset; i < offset + size; ++i) {
     unwritten_[i].store(is_unwritten ? 1 : 0, std::memory_order_relaxed);
@@ -23,7 +23,7 @@ void Storage::mark(std::size_t offset, std::size_t size, bool is_unwritten) {
 
 Buffer::Buffer(std::shared_ptr<Storage> storage, bool shared, std::string dtype)
     : storage_(std::move(storage)),
-      size_(storage_->bytes().size()),
+      size_(storage_->size()),
       shared_(shared),
       dtype_(std::move(dtype)) {}
 

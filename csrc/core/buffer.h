@@ -14,7 +14,14 @@ namespace metalbench {
 class Storage {
  public:
   virtual ~Storage() = default;
+  // The host's bytes, which the caller may read and write. With separate device memory, the newest
+  // bytes are copied to the host first.
   [[nodiscard]] virtual std::span<std::byte> bytes() = 0;
+  [[nodiscard]] virtual std::size_t size() { return bytes().size(); }
+  // The host may access bytes() at any time between hold_view() and release_view(), so device work
+  // copies in both directions. Calls nest.
+  virtual void hold_view() {}
+  virtual void release_view() {}
   // Device address of the first byte.
   [[nodiscard]] virtual std::uint64_t address() {
     return reinterpret_cast<std::uintptr_t>(bytes().data());

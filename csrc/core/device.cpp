@@ -6,6 +6,10 @@ namespace metalbench {
 
 std::shared_ptr<const void> Device::describe(const Texture& /*texture*/) const { return nullptr; }
 
+std::shared_ptr<Queue> Device::make_queue(bool checked) {
+  return make_dispatch_queue(shared_from_this(), checked);
+}
+
 Timing Program::run(const RunOptions& options) {
   ResidencyScope residency({this});
   const Timing timing = start(options)->wait();

@@ -14,6 +14,7 @@
 #include "core/dispatch.h"
 #include "core/finding.h"
 #include "core/library.h"
+#include "core/queue.h"
 #include "core/types.h"
 
 namespace metalbench {
@@ -120,7 +121,7 @@ class Observer {
   [[nodiscard]] virtual Observation end() = 0;
 };
 
-class Device {
+class Device : public std::enable_shared_from_this<Device> {
  public:
   virtual ~Device() = default;
   [[nodiscard]] virtual const DeviceInfo& info() const = 0;
@@ -139,6 +140,8 @@ class Device {
   // Prepare the same grids and bindings with empty kernels, to measure the cost of a launch.
   [[nodiscard]] virtual std::unique_ptr<Program> prepare_null(
       std::span<const Dispatch> dispatches) = 0;
+  // Return a queue of launches. `checked`: for pipelines of checked builds.
+  [[nodiscard]] virtual std::shared_ptr<Queue> make_queue(bool checked);
   // Return the resolution of the device's clock, in ns.
   [[nodiscard]] virtual double tick_ns() const = 0;
   // Return facts that may change between windows: power mode, temperature.

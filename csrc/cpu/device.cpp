@@ -12,6 +12,7 @@
 #include "cpu/library.h"
 #include "cpu/pool.h"
 #include "cpu/program.h"
+#include "cpu/queue.h"
 #include "cpu/storages.h"
 #include "cpu/textures.h"
 
@@ -99,6 +100,12 @@ class CpuDevice final : public Device {
   [[nodiscard]] std::unique_ptr<Program> prepare_null(
       std::span<const Dispatch> dispatches) override {
     return make_null_program(dispatches, {pool_, front_end_, storages_});
+  }
+
+  [[nodiscard]] std::shared_ptr<Queue> make_queue(bool checked) override {
+    // Checked launches are watched together, as one program.
+    if (checked) return Device::make_queue(true);
+    return cpu::make_queue(shared_from_this(), {pool_, front_end_, storages_});
   }
 
   [[nodiscard]] double tick_ns() const override { return clock_tick_ns(); }

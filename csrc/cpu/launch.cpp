@@ -129,6 +129,7 @@ void Launch::add_textures(const Binding& binding, const Textures& textures,
 }
 
 void Launch::bind(const Binding& binding, const PipelineInfo& kernel) {
+  binding_indices_.push_back(binding.index);
   if (const auto* textures = std::get_if<Textures>(&binding.value)) {
     const auto argument = std::ranges::find(kernel.arguments, binding.name, &Argument::name);
     add_textures(binding, *textures, argument == kernel.arguments.end() ? nullptr : &*argument);
@@ -154,6 +155,16 @@ void Launch::bind(const Binding& binding, const PipelineInfo& kernel) {
     range.begin = begin;
     range.end = begin + bytes.size();
     range.is_constant = true;
+  }
+}
+
+void Launch::rebind(std::span<const Buffer> buffers) {
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    std::byte* begin = buffers[i].bytes().data();
+    shared.buffers[binding_indices_[i]] = begin;
+    ranges[i].begin = begin;
+    ranges[i].end = begin + buffers[i].size();
+    ranges[i].buffer.reset();
   }
 }
 

@@ -45,6 +45,9 @@ struct ArenaPart {
 struct Launch {
   Launch(const Dispatch& dispatch, const CpuPipeline& pipeline);
 
+  // Use other buffers, in the order of the dispatch's bindings, which must all be buffers. The
+  // launch does not keep them alive. Not for checked launches.
+  void rebind(std::span<const Buffer> buffers);
   // Replace the kernel by an empty one.
   void make_null();
   // Make the shadow memory of all checked launches of a program; null without checked launches.
@@ -85,6 +88,7 @@ struct Launch {
   std::byte* add_buffer(const std::string& name, const Buffer& buffer, const Argument* argument);
   void add_textures(const Binding& binding, const Textures& textures, const Argument* argument);
 
+  std::vector<std::uint32_t> binding_indices_;  // in the order of the dispatch's bindings
   TextureTable textures_;
   std::vector<Buffer> texels_;
   std::vector<std::unique_ptr<std::byte[]>> constants_;

@@ -131,6 +131,17 @@ void Pool::occupy(std::chrono::nanoseconds time) {
   job_ = nullptr;
 }
 
+Fault Pool::run_here(const std::unique_ptr<Launch>& launch) {
+  // The guard refers to the runners until it ends.
+  thread_local Residents residents;
+  thread_local const ThreadGuard guard;
+  thread_local const bool is_ready = (install_signal_handlers(), true);
+  (void)guard, (void)is_ready;
+  Job job(std::span(&launch, 1), 1, 1);
+  Threadgroups groups(residents, job, 0);
+  return groups.run() ? Fault{} : groups.fault();
+}
+
 Outcome Pool::run(std::span<const std::unique_ptr<Launch>> launches, const RunOptions& options) {
   using namespace std::chrono_literals;
   const std::lock_guard exclusive(one_job_);

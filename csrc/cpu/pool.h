@@ -36,6 +36,9 @@ class Pool {
   // Run the launches in order, `options.passes` times. Concurrent callers wait.
   [[nodiscard]] Outcome run(std::span<const std::unique_ptr<Launch>> launches,
                             const RunOptions& options);
+  // Run one launch on the calling thread, without a time limit; return its fault, if any. For
+  // launches that take less time than waking the workers. Other jobs may run at the same time.
+  [[nodiscard]] static Fault run_here(const std::unique_ptr<Launch>& launch);
   // Keep all workers busy for this time, without work.
   void occupy(std::chrono::nanoseconds time);
 

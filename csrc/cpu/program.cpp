@@ -16,6 +16,30 @@
 namespace metalbench::cpu {
 namespace {
 
+// A buffer's memory is always readable, so a fault there is a write to a protected page.
+bool is_write_to_constant(const Fault& fault, const ProgramContext& context) {
+  if (fault.kind != Fault::Kind::bad_address) return false;
+  const auto found = context.storages->find(static_cast<const std::byte*>(fault.address));
+  return found && !found->is_freed;
+}
+
+std::optional<SourceLine> line_of(const Launch& launch, const Fault& fault,
+                                  const ProgramContext& context) {
+  const Module& module = launch.module_of(fault.pc);
+  const auto offset = find_offset(fault, module);
+  if (!offset) return std::nullopt;
+  return context.front_end->symbolize(module.path(), *offset);
+}
+
+// Without line information, the last request to the front end must be the place of the fault.
+std::string declared(const Launch& launch, const Fault& fault, const ProgramContext& context) {
+  const Module& module = launch.module_of(fault.pc);
+  const auto offset = find_declaration_offset(fault, module);
+  if (!offset || !line_of(launch, fault, context)) return "";
+  return describe_declaration(rule_name(rule_of(fault)),
+                              context.front_end->symbolize(module.path(), *offset));
+}
+
 class CpuProgram final : public Program {
  public:
   CpuProgram(std::vector<std::unique_ptr<Launch>> launches, ProgramContext context)
@@ -26,9 +50,9 @@ class CpuProgram final : public Program {
   [[nodiscard]] std::unique_ptr<RunningWindow> start(const RunOptions& options) override {
     const Outcome outcome = ran(options);
     if (outcome.fault && outcome.fault.kind != Fault::Kind::stopped) {
-      throw KernelFault(describe(outcome));
+      throw KernelFault(describe_outcome(outcome));
     }
-    if (outcome.timed_out) throw TimeLimitExceeded(over_time(outcome, options));
+    if (outcome.timed_out) throw TimeLimitExceeded(describe_limit(outcome, options));
     for (const auto& launch : launches_) {
       if (launch->counter) launch->counter->publish();
     }
@@ -58,7 +82,7 @@ class CpuProgram final : public Program {
       const Findings::Entry last{outcome.fault, outcome.launch, 1};
       found.push_back(make_finding(last, *launches_[outcome.launch]));
       found.back().rule = rule_name(Rule::time_limit);
-      found.back().message = over_time(outcome, options);
+      found.back().message = describe_limit(outcome, options);
     }
     for (Finding& each : found) place(each, *context_.front_end);
     return found;
@@ -89,50 +113,14 @@ class CpuProgram final : public Program {
     }
   }
 
-  [[nodiscard]] std::string over_time(const Outcome& outcome, const RunOptions& options) const {
-    const double seconds = std::chrono::duration<double>(options.time_limit).count();
-    char limit[32];
-    std::snprintf(limit, sizeof limit, "%g", seconds);
-    return "time limit of " + std::string(limit) +
-           " s reached: " + (outcome.fault ? describe(outcome) : "the kernels are too slow for it");
+  [[nodiscard]] std::string describe_outcome(const Outcome& outcome) const {
+    return cpu::describe(*launches_[outcome.launch], outcome.fault, context_);
   }
 
-  [[nodiscard]] std::string describe(const Outcome& outcome) const {
-    const Launch& launch = *launches_[outcome.launch];
-    const Fault& fault = outcome.fault;
-    std::string text = "[" + launch.kernel + "] ";
-    if (const auto line = line_of(launch, fault)) {
-      text += line->file + ":" + std::to_string(line->line) + ": ";
-    }
-    if (is_write_to_constant(fault)) {
-      return text +
-             "write to a buffer that the kernel takes as `const` or `constant`; it must not "
-             "change, even if the old value is restored";
-    }
-    return text + describe_fault(fault) + declared(launch, fault);
-  }
-
-  // A buffer's memory is always readable, so a fault there is a write to a protected page.
-  [[nodiscard]] bool is_write_to_constant(const Fault& fault) const {
-    if (fault.kind != Fault::Kind::bad_address) return false;
-    const auto found = context_.storages->find(static_cast<const std::byte*>(fault.address));
-    return found && !found->is_freed;
-  }
-
-  [[nodiscard]] std::optional<SourceLine> line_of(const Launch& launch, const Fault& fault) const {
-    const Module& module = launch.module_of(fault.pc);
-    const auto offset = find_offset(fault, module);
-    if (!offset) return std::nullopt;
-    return context_.front_end->symbolize(module.path(), *offset);
-  }
-
-  // Without line information, the last request to the front end must be the place of the fault.
-  [[nodiscard]] std::string declared(const Launch& launch, const Fault& fault) const {
-    const Module& module = launch.module_of(fault.pc);
-    const auto offset = find_declaration_offset(fault, module);
-    if (!offset || !line_of(launch, fault)) return "";
-    return describe_declaration(rule_name(rule_of(fault)),
-                                context_.front_end->symbolize(module.path(), *offset));
+  [[nodiscard]] std::string describe_limit(const Outcome& outcome,
+                                           const RunOptions& options) const {
+    return cpu::describe_time_limit(*launches_[outcome.launch], outcome.fault, context_,
+                                    options.time_limit);
   }
 
   std::vector<std::unique_ptr<Launch>> launches_;
@@ -143,20 +131,43 @@ class CpuProgram final : public Program {
 std::vector<std::unique_ptr<Launch>> launches_of(std::span<const Dispatch> dispatches,
                                                  const ProgramContext& context) {
   std::vector<std::unique_ptr<Launch>> launches;
-  for (const Dispatch& dispatch : dispatches) {
-    const auto* pipeline = dynamic_cast<const CpuPipeline*>(dispatch.pipeline.get());
-    if (pipeline == nullptr) {
-      throw DispatchError("[" + dispatch.pipeline->info().name +
-                          "] the pipeline belongs to another device; compile it on this one");
-    }
-    auto launch = std::make_unique<Launch>(dispatch, *pipeline);
-    launch->storages = context.storages;
-    launches.push_back(std::move(launch));
-  }
+  for (const Dispatch& dispatch : dispatches) launches.push_back(make_launch(dispatch, context));
   return launches;
 }
 
 }  // namespace
+
+std::string describe(const Launch& launch, const Fault& fault, const ProgramContext& context) {
+  std::string text = "[" + launch.kernel + "] ";
+  if (const auto line = line_of(launch, fault, context)) {
+    text += line->file + ":" + std::to_string(line->line) + ": ";
+  }
+  if (is_write_to_constant(fault, context)) {
+    return text +
+           "write to a buffer that the kernel takes as `const` or `constant`; it must not "
+           "change, even if the old value is restored";
+  }
+  return text + describe_fault(fault) + declared(launch, fault, context);
+}
+
+std::string describe_time_limit(const Launch& launch, const Fault& fault,
+                                const ProgramContext& context, std::chrono::nanoseconds limit) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", std::chrono::duration<double>(limit).count());
+  return "time limit of " + std::string(text) + " s reached: " +
+         (fault ? describe(launch, fault, context) : "the kernels are too slow for it");
+}
+
+std::unique_ptr<Launch> make_launch(const Dispatch& dispatch, const ProgramContext& context) {
+  const auto* pipeline = dynamic_cast<const CpuPipeline*>(dispatch.pipeline.get());
+  if (pipeline == nullptr) {
+    throw DispatchError("[" + dispatch.pipeline->info().name +
+                        "] the pipeline belongs to another device; compile it on this one");
+  }
+  auto launch = std::make_unique<Launch>(dispatch, *pipeline);
+  launch->storages = context.storages;
+  return launch;
+}
 
 std::unique_ptr<Program> make_program(std::span<const Dispatch> dispatches,
                                       ProgramContext context) {

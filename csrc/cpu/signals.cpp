@@ -73,7 +73,12 @@ void on_signal(int signal, siginfo_t* info, void* raw_context) {
 
 }  // namespace
 
-ThreadGuard::ThreadGuard() : stack_(std::make_unique<std::byte[]>(alternate_stack_bytes)) {
+ThreadGuard::ThreadGuard() {
+  stack_t present{};
+  sigaltstack(nullptr, &present);
+  // Python's faulthandler has one for the main thread.
+  if ((present.ss_flags & SS_DISABLE) == 0) return;
+  stack_ = std::make_unique<std::byte[]>(alternate_stack_bytes);
   stack_t stack{};
   stack.ss_sp = stack_.get();
   stack.ss_size = alternate_stack_bytes;
@@ -82,6 +87,7 @@ ThreadGuard::ThreadGuard() : stack_(std::make_unique<std::byte[]>(alternate_stac
 
 ThreadGuard::~ThreadGuard() {
   guarded = nullptr;
+  if (stack_ == nullptr) return;
   stack_t stack{};
   stack.ss_flags = SS_DISABLE;
   sigaltstack(&stack, nullptr);

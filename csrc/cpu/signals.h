@@ -11,7 +11,8 @@
 
 namespace metalbench::cpu {
 
-// Gives the calling thread a signal stack and allows it to be guarded, during its lifetime.
+// Gives the calling thread a signal stack, unless it has one, and allows it to be guarded, during
+// its lifetime.
 class ThreadGuard {
  public:
   ThreadGuard();

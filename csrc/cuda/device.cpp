@@ -11,6 +11,7 @@
 #include "cuda/mirror.h"
 #include "cuda/nvml.h"
 #include "cuda/program.h"
+#include "cuda/queue.h"
 
 namespace metalbench::cuda {
 namespace {
@@ -95,6 +96,10 @@ class CudaDevice final : public Device {
   [[nodiscard]] std::unique_ptr<Program> prepare_null(
       std::span<const Dispatch> dispatches) override {
     return make_program(gpu_, dispatches, &empty_);
+  }
+
+  [[nodiscard]] std::shared_ptr<Queue> make_queue(bool /*checked*/) override {
+    return cuda::make_queue(gpu_);
   }
 
   [[nodiscard]] double tick_ns() const override { return event_tick_ns; }

@@ -63,7 +63,10 @@ inline constexpr int capability_minor = 76;
   F(cuMemHostAlloc, void** memory, std::size_t bytes, unsigned flags)                      \
   F(cuMemFreeHost, void* memory)                                                           \
   F(cuMemcpyHtoDAsync_v2, Address to, const void* from, std::size_t bytes, Stream)         \
-  F(cuMemcpyDtoH_v2, void* to, Address from, std::size_t bytes)                            \
+  F(cuMemcpyDtoHAsync_v2, void* to, Address from, std::size_t bytes, Stream)               \
+  F(cuMemcpyDtoDAsync_v2, Address to, Address from, std::size_t bytes, Stream)             \
+  F(cuMemsetD8Async, Address to, unsigned char value, std::size_t bytes, Stream)           \
+  F(cuPointerGetAttribute, void* value, int attribute, Address)                            \
   F(cuStreamCreate, Stream*, unsigned flags)                                               \
   F(cuStreamSynchronize, Stream)                                                           \
   F(cuStreamBeginCapture_v2, Stream, int mode)                                             \

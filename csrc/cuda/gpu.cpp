@@ -6,6 +6,7 @@ namespace metalbench::cuda {
 namespace {
 
 constexpr unsigned non_blocking = 1;  // CU_STREAM_NON_BLOCKING
+constexpr int memory_type = 2;        // CU_POINTER_ATTRIBUTE_MEMORY_TYPE
 constexpr const char* lost_to_process =
     "the CUDA context is unusable now: open the device again in another process";
 
@@ -75,7 +76,27 @@ void Gpu::copy_in(Address to, const void* from, std::size_t bytes) const {
 }
 
 void Gpu::copy_out(void* to, Address from, std::size_t bytes) const {
-  check(driver_->cuMemcpyDtoH_v2(to, from, bytes), "copy from the GPU");
+  check(driver_->cuMemcpyDtoHAsync_v2(to, from, bytes, stream_), "copy from the GPU");
+  check(driver_->cuStreamSynchronize(stream_), "wait for a copy from the GPU");
+}
+
+void Gpu::enqueue_copy_in(Address to, const void* from, std::size_t bytes) const {
+  check(driver_->cuMemcpyHtoDAsync_v2(to, from, bytes, stream_), "copy to the GPU");
+  // The driver has copied pageable memory to a staging buffer. It has not yet read memory that
+  // is page-locked, which alone has this attribute.
+  unsigned kind = 0;
+  if (driver_->cuPointerGetAttribute(&kind, memory_type, reinterpret_cast<Address>(from)) ==
+      result::success) {
+    check(driver_->cuStreamSynchronize(stream_), "wait for a copy to the GPU");
+  }
+}
+
+void Gpu::enqueue_copy(Address to, Address from, std::size_t bytes) const {
+  check(driver_->cuMemcpyDtoDAsync_v2(to, from, bytes, stream_), "copy on the GPU");
+}
+
+void Gpu::enqueue_zeros(Address to, std::size_t bytes) const {
+  check(driver_->cuMemsetD8Async(to, 0, bytes, stream_), "clear memory of the GPU");
 }
 
 void Gpu::lose(const std::string& why) const {

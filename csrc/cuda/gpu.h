@@ -33,10 +33,13 @@ class Gpu {
   // Throw OutOfMemoryError or Error for a failed call. `what` describes the failed operation.
   void check(Result result, const std::string& what) const;
 
-  // Copy and wait for the end, on the stream. A copy outside of the stream may still be pending
-  // when it returns, and kernels on the stream do not wait for it.
+  // Copy after all work on the stream, and wait for the end.
   void copy_in(Address to, const void* from, std::size_t bytes) const;
   void copy_out(void* to, Address from, std::size_t bytes) const;
+  // Copy on the stream. The caller may change its memory after the return.
+  void enqueue_copy_in(Address to, const void* from, std::size_t bytes) const;
+  void enqueue_copy(Address to, Address from, std::size_t bytes) const;
+  void enqueue_zeros(Address to, std::size_t bytes) const;
 
   // Mark the context as unusable after a kernel's fault or time-out.
   void lose(const std::string& why) const;

@@ -12,38 +12,61 @@
 
 namespace metalbench::cuda {
 
+// A mirror knows which copies have the current bytes. It copies only when the side without them
+// needs them, and in both directions while the host holds a view.
 class Mirror : public Storage {
  public:
   Mirror(const Mirror&) = delete;
   Mirror& operator=(const Mirror&) = delete;
   ~Mirror() override;
 
-  [[nodiscard]] std::span<std::byte> bytes() override { return host_; }
+  // Wait for the device's bytes if they are newer.
+  [[nodiscard]] std::span<std::byte> bytes() override;
+  [[nodiscard]] std::size_t size() override { return size_; }
   [[nodiscard]] std::uint64_t address() override { return device_; }
+  void hold_view() override;
+  void release_view() override;
 
-  // Copy the host's data to the device; leave() copies it back. Calls nest: only the outermost pair
-  // copies.
+  // Make the current bytes available to work of a program until leave(). Calls nest.
   void enter();
-  // If not `wanted`, keep the host's data, because kernels have failed.
+  // If not `wanted`, keep the host's bytes, because kernels have failed.
   void leave(bool wanted);
 
+  // For a queue: make the current bytes available to work that is submitted from now on, which
+  // changes them if it `writes`. Return whether the host holds a view, so that the queue must call
+  // publish() after its work.
+  [[nodiscard]] bool use(bool writes);
+  void publish();
+  // For a queue: copy between a range and the caller's memory. store() does not wait.
+  void store(std::size_t offset, const std::byte* from, std::size_t size);
+  void load(std::byte* to, std::size_t offset, std::size_t size);
+
  protected:
-  Mirror(std::shared_ptr<const Gpu> gpu, std::size_t size);
+  // A mirror with zeros, or with undefined contents.
+  Mirror(std::shared_ptr<const Gpu> gpu, std::size_t size, bool zeroed);
   [[nodiscard]] const Gpu& gpu() const { return *gpu_; }
-  void set_host(std::span<std::byte> host) { host_ = host; }
+  // Return the host's memory; allocate it if there is none.
+  [[nodiscard]] virtual std::byte* host() = 0;
 
  private:
   void copy_in();
+  void update_device();
+  void update_host();
 
   std::shared_ptr<const Gpu> gpu_;
+  std::size_t size_;
   Address device_ = 0;
-  std::span<std::byte> host_;
   std::mutex mutex_;
   int entries_ = 0;
+  int views_ = 0;
+  // Which copies are current. Neither: all bytes are zeros, or undefined if not zeroed_.
+  bool host_is_current_ = false, device_is_current_ = false;
+  bool zeroed_;
 };
 
-// Allocate zeroed memory.
-[[nodiscard]] std::shared_ptr<Mirror> make_mirror(std::shared_ptr<const Gpu> gpu, std::size_t size);
+// Allocate memory of zeros, or with undefined contents.
+[[nodiscard]] std::shared_ptr<Mirror> make_mirror(std::shared_ptr<const Gpu> gpu, std::size_t size,
+                                                  bool zeroed = true);
 
 // Use of the caller's memory as the host's copy: equal memory shares one copy on the device.
 class WrappedMemory {

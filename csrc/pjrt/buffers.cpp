@@ -1,10 +1,8 @@
-#include <nanobind/nanobind.h>
+#include <utility>
 
 #include "pjrt/objects.h"
 
 namespace metalbench::pjrt {
-
-namespace nb = nanobind;
 
 namespace {
 
@@ -45,12 +43,7 @@ void device(Ask<Buffer, Device*>& arguments) { arguments.out = &owner(arguments.
 
 void memory(Ask<Buffer, Memory*>& arguments) { arguments.out = &owner(arguments.of).memory; }
 
-void remove(Only<Buffer>& arguments) {
-  Buffer& buffer = given(arguments.of, "a buffer");
-  nb::gil_scoped_acquire held;
-  buffer.deleted = true;
-  buffer.tensor.release();
-}
+void remove(Only<Buffer>& arguments) { given(arguments.of, "a buffer").remove(); }
 
 void is_deleted(Ask<Buffer, bool>& arguments) {
   arguments.out = given(arguments.of, "a buffer").deleted;
@@ -64,7 +57,7 @@ void is_on_cpu(Ask<Buffer, bool>& arguments) {
 
 void ready(Ask<Buffer, Event*>& arguments) {
   const Buffer& buffer = given(arguments.of, "a buffer");
-  auto event = std::make_unique<Event>();
+  auto event = std::make_unique<Event>(buffer.marker());
   if (buffer.deleted) {
     event->error = Error{Code::kInvalidArgument, "the buffer was deleted or donated"};
   }
@@ -72,9 +65,8 @@ void ready(Ask<Buffer, Event*>& arguments) {
 }
 
 void address(Ask<Buffer, std::uintptr_t>& arguments) {
-  const Buffer& buffer = given(arguments.of, "a buffer");
-  nb::gil_scoped_acquire held;
-  arguments.out = nb::cast<std::uintptr_t>(tensor_of(buffer).attr("address"));
+  const metalbench::Buffer memory = given(arguments.of, "a buffer").memory();
+  arguments.out = memory.storage()->address() + memory.offset();
 }
 
 void take_reference(Only<Buffer>& arguments) { ++given(arguments.of, "a buffer").references; }
@@ -89,26 +81,38 @@ void drop_reference(Only<Buffer>& arguments) {
 
 }  // namespace
 
-std::unique_ptr<Buffer> buffer_of(Client& client, nb::object tensor, int type,
-                                  std::vector<std::int64_t> dimensions) {
-  auto made = std::make_unique<Buffer>();
-  made->client = &client;
-  made->type = type;
-  made->bytes = nb::cast<std::size_t>(tensor.attr("nbytes"));
-  made->tensor = PythonReference(std::move(tensor));
-  for (std::size_t number = dimensions.size(); number-- > 0;) {
-    made->minor_to_major.push_back(static_cast<std::int64_t>(number));
+Buffer::Buffer(Client& owner, metalbench::Buffer memory, Marker marker, int type,
+               std::vector<std::int64_t> dimensions)
+    : client(&owner),
+      type(type),
+      dimensions(std::move(dimensions)),
+      bytes(memory.size()),
+      memory_(std::move(memory)),
+      marker_(std::move(marker)) {
+  for (std::size_t number = this->dimensions.size(); number-- > 0;) {
+    minor_to_major.push_back(static_cast<std::int64_t>(number));
   }
-  made->dimensions = std::move(dimensions);
-  return made;
 }
 
-nb::object tensor_of(const Buffer& buffer) {
-  if (buffer.deleted) {
+metalbench::Buffer Buffer::memory() const {
+  const std::lock_guard lock(mutex_);
+  if (deleted || !memory_) {
     throw Failure(Code::kInvalidArgument,
                   "expected a live buffer, got one that was deleted or donated");
   }
-  return buffer.tensor.get();
+  return *memory_;
+}
+
+metalbench::Buffer Buffer::donate() {
+  metalbench::Buffer donated = memory();
+  remove();
+  return donated;
+}
+
+void Buffer::remove() {
+  const std::lock_guard lock(mutex_);
+  deleted = true;
+  memory_.reset();
 }
 
 void define_buffers(Api& api) {

@@ -73,6 +73,11 @@ void create(ClientCreate& arguments) {
   const nb::object runtime = nb::module_::import_(kRuntime).attr("Client")(**options_of(arguments));
   auto client = std::make_unique<Client>();
   client->version = nb::cast<std::string>(runtime.attr("version"));
+  check(execution().queue_of(nb::object(runtime.attr("queue")).ptr(), client->queue));
+  for (const nb::handle each : nb::list(runtime.attr("element_layouts"))) {
+    client->elements.push_back(
+        {nb::cast<std::size_t>(each[0]), nb::cast<unsigned>(each[1]), nb::cast<bool>(each[2])});
+  }
   client->description.kind = nb::cast<std::string>(runtime.attr("device_kind"));
   client->description.text = nb::cast<std::string>(runtime.attr("device_text"));
   client->memory.text = client->description.text + ", its memory";

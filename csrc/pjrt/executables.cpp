@@ -211,6 +211,10 @@ std::unique_ptr<LoadedExecutable> compiled_by(Client& client, nb::object program
     compiled->dimensions.insert(compiled->dimensions.end(), shape.begin(), shape.end());
     compiled->ranks.push_back(shape.size());
   }
+  compiled->input_types = attribute<std::vector<int>>(program, "input_types");
+  compiled->input_shapes =
+      attribute<std::vector<std::vector<std::int64_t>>>(program, "input_shapes");
+  check(execution().plan_of(nb::object(program.attr("runner")).ptr(), compiled->plan));
   compiled->memory_kinds.assign(compiled->types.size(), kMemoryKind);
   compiled->memory_kind_sizes.assign(compiled->types.size(), std::string_view(kMemoryKind).size());
   compiled->donated = attribute<std::vector<std::int64_t>>(program, "donated");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 #include "pjrt/objects.h"
 
@@ -11,7 +12,7 @@ namespace nb = nanobind;
 
 namespace {
 
-void check(const Execute& arguments, const Compiled& compiled) {
+void check_call(const Execute& arguments, const Compiled& compiled) {
   if (arguments.executable->deleted) {
     throw Failure(Code::kInvalidArgument, "expected a live executable, got one that was deleted");
   }
@@ -25,46 +26,72 @@ void check(const Execute& arguments, const Compiled& compiled) {
   if (arguments.argument_count > 0) given(given(arguments.arguments, "lists of arguments"), "one");
 }
 
-nb::list tensors_of(std::span<Buffer* const> buffers) {
-  nb::list tensors;
-  for (const Buffer* buffer : buffers) tensors.append(tensor_of(given(buffer, "a buffer")));
-  return tensors;
+// Python describes the first argument that does not fit.
+void check_arguments(const Compiled& compiled, std::span<Buffer* const> buffers) {
+  bool fits = buffers.size() == compiled.input_types.size();
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    const Buffer& buffer = given<const Buffer>(buffers[i], "a buffer");
+    fits = fits && buffer.type == compiled.input_types[i] &&
+           buffer.dimensions == compiled.input_shapes[i];
+  }
+  if (fits) return;
+  const nb::gil_scoped_acquire held;
+  nb::list given_types;
+  for (const Buffer* buffer : buffers) {
+    nb::list shape;
+    for (const std::int64_t size : buffer->dimensions) shape.append(size);
+    given_types.append(nb::make_tuple(buffer->type, nb::tuple(shape)));
+  }
+  compiled.program.get().attr("reject_arguments")(given_types);
 }
 
-// Deletes donated arguments after a run, except those that the caller excludes from donation.
-void donate(const Compiled& compiled, const ExecuteOptions* options,
-            std::span<Buffer* const> buffers) {
+// Return whether the program may overwrite each argument: it is donated, and not excluded by the
+// caller.
+std::vector<bool> list_donated(const Compiled& compiled, const ExecuteOptions* options,
+                               std::size_t count) {
   std::span<const std::int64_t> kept;
   if (options != nullptr && options->kept_count > 0) {
     kept = {&given(options->kept, "non_donatable_input_indices"), options->kept_count};
   }
+  std::vector<bool> donated(count);
   for (const std::int64_t number : compiled.donated) {
     if (std::ranges::find(kept, number) != kept.end()) continue;
-    buffers[number]->deleted = true;
-    buffers[number]->tensor.release();
+    if (number >= 0 && static_cast<std::size_t>(number) < count) {
+      donated[static_cast<std::size_t>(number)] = true;
+    }
   }
+  return donated;
 }
 
 void execute(Execute& arguments) {
   const Compiled& compiled = *given(arguments.executable, "an executable").compiled;
   Client& client = given(compiled.client, "a client");
-  check(arguments, compiled);
+  check_call(arguments, compiled);
   const std::size_t count = arguments.argument_count;
   const std::span<Buffer* const> buffers(count > 0 ? arguments.arguments[0] : nullptr, count);
-  nb::gil_scoped_acquire held;
-  const nb::object found =
-      client.runtime.get().attr("execute")(compiled.program.get(), tensors_of(buffers));
-  std::vector<std::unique_ptr<Buffer>> results;
-  for (const nb::handle tensor : found) {
-    const std::size_t number = results.size();
-    results.push_back(
-        buffer_of(client, nb::borrow(tensor), compiled.types[number], compiled.shape(number)));
+  check_arguments(compiled, buffers);
+  const std::vector<bool> donated = list_donated(compiled, arguments.options, count);
+  // All of them must be live before the first one is donated.
+  std::vector<metalbench::Buffer> memory;
+  memory.reserve(count);
+  for (const Buffer* buffer : buffers) memory.push_back(buffer->memory());
+  for (std::size_t i = 0; i < count; ++i) {
+    if (donated[i]) buffers[i]->remove();
   }
-  auto done = std::make_unique<Event>();
-  donate(compiled, arguments.options, buffers);
-  if (arguments.done != nullptr) arguments.done[0] = done.release();
-  for (std::size_t number = 0; number < results.size(); ++number) {
-    arguments.results[0][number] = results[number].release();
+  std::vector<metalbench::Buffer> found;
+  Marker end;
+  {
+    const WithoutGil released;
+    check(execution().execute(*compiled.plan, std::move(memory), found, end));
+  }
+  std::vector<std::unique_ptr<Buffer>> results;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    results.push_back(std::make_unique<Buffer>(client, std::move(found[i]), end, compiled.types[i],
+                                               compiled.shape(i)));
+  }
+  if (arguments.done != nullptr) arguments.done[0] = new Event(std::move(end));
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    arguments.results[0][i] = results[i].release();
   }
 }
 

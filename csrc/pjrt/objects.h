@@ -5,11 +5,13 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/execution_api.h"
 #include "pjrt/abi.h"
 #include "pjrt/errors.h"
 #include "pjrt/live.h"
@@ -20,9 +22,14 @@ namespace metalbench::pjrt {
 inline constexpr const char* kPlatform = "metalbench";
 inline constexpr const char* kMemoryKind = "device";
 
-// Functions complete their work before they return, so every event is ready at its creation.
+using Marker = std::shared_ptr<QueueMarker>;
+
+// The end of work that was submitted; without a marker it had ended at the event's creation.
 struct Event : Live<Event> {
+  Event() = default;
+  explicit Event(Marker marker) : marker(std::move(marker)) {}
   std::optional<Error> error;
+  Marker marker;
 };
 
 struct DeviceDescription : Live<DeviceDescription> {
@@ -49,9 +56,19 @@ struct Topology : Live<Topology> {
   Client* client;
 };
 
+// How an element type is stored.
+struct ElementLayout {
+  std::size_t bytes = 0;
+  unsigned bits = 0;  // less than 8: the host's upper bits are ignored
+  bool is_signed = false;
+};
+
 // One device with one memory.
 struct Client : Live<Client> {
   PythonReference runtime;
+  std::shared_ptr<Queue> queue;
+  // By the number of an element type of PJRT; without bytes: no buffer can have it.
+  std::vector<ElementLayout> elements;
   std::string version;
   DeviceDescription description{this};
   Device device{this};
@@ -66,6 +83,9 @@ struct Client : Live<Client> {
 struct Compiled {
   Client* client;
   PythonReference program;
+  std::shared_ptr<ExecutionPlan> plan;
+  std::vector<int> input_types;
+  std::vector<std::vector<std::int64_t>> input_shapes;
   std::string name;
   std::string fingerprint;
   std::string code;
@@ -93,23 +113,37 @@ struct LoadedExecutable : Live<LoadedExecutable> {
   std::atomic<bool> deleted = false;
 };
 
+// Elements on the device. They are immutable, so buffers may share memory; a program may overwrite
+// memory that it alone refers to, after a donation.
 struct Buffer : Live<Buffer> {
   Client* client;
   int type;
   std::vector<std::int64_t> dimensions;
   std::size_t bytes;
   std::vector<std::int64_t> minor_to_major;
-  // Requires the GIL.
-  PythonReference tensor;
   std::atomic<bool> deleted = false;
   std::atomic<std::int64_t> references = 0;
+
+  // Return the memory. Throws Failure if it was deleted or donated.
+  [[nodiscard]] metalbench::Buffer memory() const;
+  // The same, and refer to it no longer.
+  [[nodiscard]] metalbench::Buffer donate();
+  void remove();
+  [[nodiscard]] const Marker& marker() const { return marker_; }
+
+  Buffer(Client& client, metalbench::Buffer memory, Marker marker, int type,
+         std::vector<std::int64_t> dimensions);
+
+ private:
+  mutable std::mutex mutex_;
+  std::optional<metalbench::Buffer> memory_;
+  Marker marker_;  // the end of the work that writes the elements
 };
 
-// Requires the GIL. Returns a buffer for a tensor of Python; the caller owns it.
-[[nodiscard]] std::unique_ptr<Buffer> buffer_of(Client& client, nanobind::object tensor, int type,
-                                                std::vector<std::int64_t> dimensions);
-// Requires the GIL. Returns the tensor of a buffer. Throws Failure if it was deleted or donated.
-[[nodiscard]] nanobind::object tensor_of(const Buffer& buffer);
+// The functions of metalbench._core.
+[[nodiscard]] const ExecutionApi& execution();
+// Throws Failure for the error of a function.
+void check(const ExecutionApi::Outcome& outcome);
 // Requires the GIL.
 [[nodiscard]] std::unique_ptr<LoadedExecutable> compiled_by(Client& client,
                                                             nanobind::object program);

@@ -16,6 +16,19 @@ inline constexpr const char* kRuntime = "metalbench.hlo.plugin.runtime";
 [[nodiscard]] bool is_imported();
 void set_imported();
 
+// Releases the GIL for its lifetime, if the calling thread holds it. A thread that waits for the
+// queue must not hold it: the queue's thread may need it to poll signals.
+class WithoutGil {
+ public:
+  WithoutGil();
+  ~WithoutGil();
+  WithoutGil(const WithoutGil&) = delete;
+  WithoutGil& operator=(const WithoutGil&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
+
 // Released with the GIL held; leaked once Python finalises.
 class PythonReference {
  public:

@@ -1,5 +1,13 @@
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "pjrt/objects.h"
 
@@ -16,12 +24,28 @@ Numbers numbers(const std::int64_t* items, std::size_t count, const char* what) 
   return count > 0 ? Numbers(items, items + count) : Numbers();
 }
 
-nb::tuple tuple_of(const Numbers& items) { return nb::tuple(nb::cast(items)); }
+// Row-major strides in bytes for an order of axes, the fastest first.
+Numbers strides_of(const Numbers& dimensions, const Numbers& minor_to_major, std::size_t bytes) {
+  Numbers strides(dimensions.size());
+  auto step = static_cast<std::int64_t>(bytes);
+  for (const std::int64_t axis : minor_to_major) {
+    strides[static_cast<std::size_t>(axis)] = step;
+    step *= dimensions[static_cast<std::size_t>(axis)];
+  }
+  return strides;
+}
 
-// Returns the layout of an array in host memory: its order of axes or strides in bytes; None if
-// row-major.
-nb::tuple order_of(const Layout* layout, std::size_t rank) {
-  if (layout == nullptr) return nb::make_tuple(nb::none(), nb::none());
+Numbers row_major(const Numbers& dimensions, std::size_t bytes) {
+  Numbers order;
+  for (std::size_t axis = dimensions.size(); axis-- > 0;) {
+    order.push_back(static_cast<std::int64_t>(axis));
+  }
+  return strides_of(dimensions, order, bytes);
+}
+
+// Return the strides in bytes of an array in the host's memory.
+Numbers host_strides(const Layout* layout, const Numbers& dimensions, std::size_t bytes) {
+  if (layout == nullptr) return row_major(dimensions, bytes);
   const bool tiled = layout->kind == LayoutKind::kTiled;
   if (tiled && layout->tiled.tiles > 0) {
     throw Failure(Code::kUnimplemented, "expected a layout without tiles");
@@ -29,12 +53,82 @@ nb::tuple order_of(const Layout* layout, std::size_t rank) {
   const Numbers found =
       tiled ? numbers(layout->tiled.minor_to_major, layout->tiled.rank, "minor_to_major")
             : numbers(layout->strides.bytes, layout->strides.rank, "byte_strides");
-  if (found.size() != rank) {
-    throw Failure(Code::kInvalidArgument, "layout: expected " + std::to_string(rank) +
+  if (found.size() != dimensions.size()) {
+    throw Failure(Code::kInvalidArgument, "layout: expected " + std::to_string(dimensions.size()) +
                                               " dimensions, got " + std::to_string(found.size()));
   }
-  if (tiled) return nb::make_tuple(tuple_of(found), nb::none());
-  return nb::make_tuple(nb::none(), tuple_of(found));
+  if (!tiled) return found;
+  Numbers sorted = found;
+  std::ranges::sort(sorted);
+  for (std::size_t axis = 0; axis < sorted.size(); ++axis) {
+    if (sorted[axis] != static_cast<std::int64_t>(axis)) {
+      throw Failure(Code::kInvalidArgument, "minor_to_major: expected each axis once");
+    }
+  }
+  return strides_of(dimensions, found, bytes);
+}
+
+// Copies elements between two arrays with the same dimensions and other strides.
+class StridedCopy {
+ public:
+  StridedCopy(const Numbers& dimensions, const Numbers& to, const Numbers& from, std::size_t bytes)
+      : dimensions_(dimensions), to_(to), from_(from), bytes_(bytes) {}
+
+  void run(std::byte* to, const std::byte* from, std::size_t axis = 0) const {
+    if (axis == dimensions_.size()) {
+      std::memcpy(to, from, bytes_);
+      return;
+    }
+    const std::int64_t size = dimensions_[axis];
+    const auto element = static_cast<std::int64_t>(bytes_);
+    if (axis + 1 == dimensions_.size() && to_[axis] == element && from_[axis] == element) {
+      std::memcpy(to, from, static_cast<std::size_t>(size) * bytes_);
+      return;
+    }
+    for (std::int64_t i = 0; i < size; ++i) {
+      run(to + i * to_[axis], from + i * from_[axis], axis + 1);
+    }
+  }
+
+ private:
+  const Numbers &dimensions_, &to_, &from_;
+  std::size_t bytes_;
+};
+
+// Integers of fewer than eight bits are stored in a byte each, with the sign in all upper bits.
+void extend(std::vector<std::byte>& elements, const ElementLayout& layout) {
+  const unsigned unused = 8 - layout.bits;
+  for (std::byte& element : elements) {
+    const auto shifted = static_cast<std::uint8_t>(std::to_integer<unsigned>(element) << unused);
+    element = layout.is_signed ? static_cast<std::byte>(static_cast<std::int8_t>(shifted) >> unused)
+                               : static_cast<std::byte>(shifted >> unused);
+  }
+}
+
+const ElementLayout& layout_of(const Client& client, int type) {
+  const auto number = static_cast<std::size_t>(type);
+  if (type < 0 || number >= client.elements.size() || client.elements[number].bytes == 0) {
+    const nb::gil_scoped_acquire held;
+    (void)nb::module_::import_(kRuntime).attr("find_pjrt_type")(type);
+    throw Failure(Code::kUnimplemented, "the element type has no layout");
+  }
+  return client.elements[number];
+}
+
+// Return the number of bytes of the elements. Throws Failure for sizes out of range.
+std::size_t bytes_of(const Numbers& dimensions, std::size_t element) {
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  std::int64_t count = 1;
+  bool fits = true;
+  for (const std::int64_t size : dimensions) {
+    fits = fits && size >= 0 && (size == 0 || count <= most / size);
+    if (fits) count *= size;
+  }
+  if (!fits) {
+    throw Failure(Code::kInvalidArgument,
+                  "dims: expected sizes of at most " + std::to_string(most) + " elements");
+  }
+  return static_cast<std::size_t>(count) * element;
 }
 
 void check_layout(const Layout* layout, std::size_t rank) {
@@ -58,12 +152,30 @@ void from_host(FromHost& arguments) {
   if (!strides.empty() && strides.size() != dimensions.size()) {
     throw Failure(Code::kInvalidArgument, "byte_strides: expected as many as dims");
   }
-  nb::gil_scoped_acquire held;
-  // The copy is complete on return, so the caller may reuse its memory at once.
-  nb::object made = client.runtime.get().attr("from_host")(
-      reinterpret_cast<std::uintptr_t>(arguments.data), arguments.type, tuple_of(dimensions),
-      arguments.stride_count > 0 ? nb::object(tuple_of(strides)) : nb::object(nb::none()));
-  auto buffer = buffer_of(client, std::move(made), arguments.type, std::move(dimensions));
+  const ElementLayout& element = layout_of(client, arguments.type);
+  const std::size_t bytes = bytes_of(dimensions, element.bytes);
+  const auto* from = static_cast<const std::byte*>(arguments.data);
+  if (bytes > 0 && from == nullptr) {
+    throw Failure(Code::kInvalidArgument, "expected the host's memory, got null");
+  }
+  const Numbers plain = row_major(dimensions, element.bytes);
+  std::vector<std::byte> rearranged;
+  const bool is_strided = bytes > 0 && arguments.stride_count > 0 && strides != plain;
+  if (is_strided || (bytes > 0 && element.bits < 8)) {
+    rearranged.resize(bytes);
+    StridedCopy(dimensions, plain, is_strided ? strides : plain, element.bytes)
+        .run(rearranged.data(), from);
+    if (element.bits < 8) extend(rearranged, element);
+    from = rearranged.data();
+  }
+  std::optional<metalbench::Buffer> memory;
+  {
+    // The copy is complete on return, so the caller may reuse its memory at once.
+    const WithoutGil released;
+    check(execution().upload(*client.queue, from, bytes, memory));
+  }
+  auto buffer = std::make_unique<Buffer>(client, std::move(*memory), nullptr, arguments.type,
+                                         std::move(dimensions));
   arguments.done = new Event;
   arguments.buffer = buffer.release();
 }
@@ -74,32 +186,50 @@ void to_host(ToHost& arguments) {
     arguments.size = buffer.bytes;
     return;
   }
-  nb::gil_scoped_acquire held;
-  const nb::object tensor = tensor_of(buffer);
-  const nb::tuple order = order_of(arguments.layout, buffer.dimensions.size());
-  given(buffer.client, "a client")
-      .runtime.get()
-      .attr("to_host")(tensor, reinterpret_cast<std::uintptr_t>(arguments.data), arguments.size,
-                       order[0], order[1]);
+  const metalbench::Buffer memory = buffer.memory();
+  const Client& client = given(buffer.client, "a client");
+  const std::size_t element = layout_of(client, buffer.type).bytes;
+  const Numbers strides = host_strides(arguments.layout, buffer.dimensions, element);
+  if (arguments.size < buffer.bytes) {
+    throw Failure(Code::kInvalidArgument, "dst_size: expected at least " +
+                                              std::to_string(buffer.bytes) + ", got " +
+                                              std::to_string(arguments.size));
+  }
+  auto* to = static_cast<std::byte*>(arguments.data);
+  const Numbers plain = row_major(buffer.dimensions, element);
+  const WithoutGil released;
+  if (strides == plain || buffer.bytes == 0) {
+    check(execution().download(*client.queue, memory, 0, buffer.bytes, to));
+  } else {
+    std::vector<std::byte> elements(buffer.bytes);
+    check(execution().download(*client.queue, memory, 0, buffer.bytes, elements.data()));
+    StridedCopy(buffer.dimensions, strides, plain, element).run(to, elements.data());
+  }
   arguments.done = new Event;
 }
 
 void raw_to_host(CopyRawToHost& arguments) {
   const Buffer& buffer = given(arguments.buffer, "a buffer");
   if (arguments.size > 0) given(static_cast<char*>(arguments.data), "memory");
-  nb::gil_scoped_acquire held;
-  given(buffer.client, "a client")
-      .runtime.get()
-      .attr("raw_to_host")(tensor_of(buffer), reinterpret_cast<std::uintptr_t>(arguments.data),
-                           arguments.offset, arguments.size);
+  const metalbench::Buffer memory = buffer.memory();
+  const auto size = static_cast<std::int64_t>(buffer.bytes);
+  const std::int64_t offset = arguments.offset, count = arguments.size;
+  if (offset < 0 || count < 0 || count > size || offset > size - count) {
+    throw Failure(Code::kInvalidArgument, "expected a range of " + std::to_string(size) +
+                                              " bytes, got " + std::to_string(count) + " from " +
+                                              std::to_string(offset) + " on");
+  }
+  const WithoutGil released;
+  check(execution().download(*given(buffer.client, "a client").queue, memory,
+                             static_cast<std::size_t>(offset), static_cast<std::size_t>(count),
+                             static_cast<std::byte*>(arguments.data)));
   arguments.done = new Event;
 }
 
 // Buffers are immutable, so a copy on the same device shares the elements.
 Buffer* copied(const Buffer& buffer) {
-  nb::gil_scoped_acquire held;
   Client& client = given(buffer.client, "a client");
-  return buffer_of(client, tensor_of(buffer), buffer.type, buffer.dimensions).release();
+  return new Buffer(client, buffer.memory(), buffer.marker(), buffer.type, buffer.dimensions);
 }
 
 void copy_to_device(CopyToDevice& arguments) {

@@ -42,6 +42,7 @@ FAULTS = "tests/cuda/device/test_faults.py"
         ("tests/cuda/device", f"--ignore={FAULTS}"),
         (f"{FAULTS}", "-k", "wild_store"),
         (f"{FAULTS}", "-k", "endless_kernel"),
+        (f"{FAULTS}", "-k", "of_a_queue"),
     ],
 )
 def test_the_device_on_the_double(selected):

@@ -124,23 +124,58 @@ int cuMemFreeHost(void* host) {
   std::free(host);
   return ok;
 }
+// Pageable memory of the host is read at once, page-locked memory when the stream comes to it.
 int cuMemcpyHtoDAsync_v2(std::uint64_t to, const void* from, std::size_t bytes, void*) {
   BEGIN;
   if (find(to, bytes) != ok) return invalid;
+  auto put = [to, bytes](const void* source) {
+    make_reachable(true);
+    std::memcpy(reinterpret_cast<void*>(to), source, bytes);
+    make_reachable(false);
+  };
+  if (alive.contains(word_of("pinned", static_cast<const char*>(from)))) {
+    stream.emplace_back([=] { put(from); });
+  } else {
+    const auto* begin = static_cast<const char*>(from);
+    stream.emplace_back([put, copy = std::string(begin, begin + bytes)] { put(copy.data()); });
+  }
+  return ok;
+}
+int cuMemcpyDtoHAsync_v2(void* to, std::uint64_t from, std::size_t bytes, void*) {
+  BEGIN;
+  if (find(from, bytes) != ok) return invalid;
   stream.emplace_back([=] {
     make_reachable(true);
-    std::memcpy(reinterpret_cast<void*>(to), from, bytes);
+    std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
     make_reachable(false);
   });
   return ok;
 }
-// On no stream: it waits for none.
-int cuMemcpyDtoH_v2(void* to, std::uint64_t from, std::size_t bytes) {
+int cuMemcpyDtoDAsync_v2(std::uint64_t to, std::uint64_t from, std::size_t bytes, void*) {
   BEGIN;
-  if (find(from, bytes) != ok) return invalid;
-  make_reachable(true);
-  std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
-  make_reachable(false);
+  if (find(to, bytes) != ok || find(from, bytes) != ok) return invalid;
+  stream.emplace_back([=] {
+    make_reachable(true);
+    std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+    make_reachable(false);
+  });
+  return ok;
+}
+int cuMemsetD8Async(std::uint64_t to, unsigned char value, std::size_t bytes, void*) {
+  BEGIN;
+  if (find(to, bytes) != ok) return invalid;
+  stream.emplace_back([=] {
+    make_reachable(true);
+    std::memset(reinterpret_cast<void*>(to), value, bytes);
+    make_reachable(false);
+  });
+  return ok;
+}
+// Page-locked memory of the host has attributes, other memory has none.
+int cuPointerGetAttribute(void* value, int, std::uint64_t address) {
+  const auto at = reinterpret_cast<const void*>(address);
+  if (!alive.contains(word_of("pinned", static_cast<const char*>(at)))) return invalid;
+  *static_cast<unsigned*>(value) = 1;
   return ok;
 }
 }

@@ -16,7 +16,7 @@ import numpy as np
 from jax import lax
 
 from metalbench.hlo.runtime.compilation import import_program
-from metalbench.hlo.runtime.executable import Executable, to_storage, upload_array, view_buffer
+from metalbench.hlo.runtime.executable import Executable, read_buffer, to_storage, upload_array
 from metalbench.hlo.runtime.plan import LEVELS
 
 RANDOM = np.random.default_rng(0)
@@ -177,7 +177,7 @@ def run(name):
     for level in LEVELS:
         program = Executable(import_program(text), level=level, device="cpu", checked=True)
         given = [
-            upload_array(program.pool, to_storage(np.asarray(each), type_, "argument"))
+            upload_array(program.queue, to_storage(np.asarray(each), type_, "argument"))
             for each, type_ in zip(arguments, program.inputs, strict=True)
         ]
         found = program.run(given)
@@ -185,7 +185,7 @@ def run(name):
             unwritten = buffer.unwritten()[0] if type_.nbytes else 0
             assert not unwritten, f"-O {level}: {unwritten} bytes of {type_} were not written"
             np.testing.assert_allclose(
-                view_buffer(buffer, type_),
+                read_buffer(program.queue, buffer, type_),
                 np.asarray(wanted),
                 rtol=1e-4,
                 atol=1e-4,

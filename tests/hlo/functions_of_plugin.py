@@ -129,17 +129,32 @@ def a_run_deletes_donated_arrays():
         np.asarray(given)
 
 
-def results_share_no_memory():
-    given = jax.device_put(X)
-    same, twice, one, other = jax.jit(lambda x: (x, x, jnp.ones(64), jnp.ones(64)))(given)
-    places = [each.unsafe_buffer_pointer() for each in (given, same, twice, one, other)]
-    assert len(set(places)) == 5
-    for each in (same, twice):
-        np.testing.assert_array_equal(np.asarray(each), X)
-    place = given.unsafe_buffer_pointer()
-    (handed_on,) = jax.jit(lambda x: (x,), donate_argnums=0)(given)
-    assert handed_on.unsafe_buffer_pointer() == place
-    np.testing.assert_array_equal(np.asarray(handed_on), X)
+def update(x, row, place):
+    return lax.dynamic_update_slice(x, row, (place, 0))
+
+
+def donated_memory_is_updated_in_place():
+    step = jax.jit(update, donate_argnums=0)
+    cache = jax.device_put(np.zeros((64, 4), np.float32))
+    place = cache.unsafe_buffer_pointer()
+    for number in range(5):
+        cache = step(cache, np.full((1, 4), number, np.float32), number)
+    assert cache.unsafe_buffer_pointer() == place
+    np.testing.assert_array_equal(np.asarray(cache)[:6, 0], [0, 1, 2, 3, 4, 0])
+
+
+def other_owners_of_donated_memory_keep_their_elements():
+    given = jax.device_put(np.zeros((64, 4), np.float32))
+    same, twice = jax.jit(lambda x: (x, x))(given)
+    row = np.ones((1, 4), np.float32)
+    (constant,) = jax.jit(lambda: (jnp.zeros((64, 4)),))()
+    for each in (same, constant):
+        changed = jax.jit(update, donate_argnums=0)(each, row, 3)
+        assert np.asarray(changed).sum() == 4
+    for each in (given, twice, jax.jit(lambda: (jnp.zeros((64, 4)),))()[0]):
+        np.testing.assert_array_equal(np.asarray(each), np.zeros((64, 4)))
+    not_donated = jax.jit(update)(given, row, 3)
+    assert (np.asarray(not_donated).sum(), np.asarray(given).sum()) == (4, 0)
 
 
 def results_outlive_their_arguments():

@@ -80,7 +80,7 @@ def test_launches_can_be_run_again_and_loops_have_none():
     given = [rng.normal(size=each).astype("f4") for each in ((64, 32), (32, 16))]
     from metalbench.hlo.runtime.executable import upload_array
 
-    buffers = [upload_array(executable.pool, each) for each in given]
+    buffers = [upload_array(executable.queue, each) for each in given]
     launches = executable.list_dispatches(buffers)
     executable.device.run(launches)
     executable.device.run(launches)

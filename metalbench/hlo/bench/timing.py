@@ -255,7 +255,7 @@ class _ProgramTimer:
         self._device = executable.device
         types = executable.inputs
         self._given = [
-            upload_array(executable.pool, to_storage(array, type_, "[hlo] argument"))
+            upload_array(executable.queue, to_storage(array, type_, "[hlo] argument"))
             for array, type_ in zip(given, types, strict=True)
         ]
         self._launches = executable.list_dispatches(self._given)

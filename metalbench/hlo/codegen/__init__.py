@@ -15,6 +15,7 @@ from metalbench.hlo.codegen.kernel import (
     GeneratedKernel,
     build_map_kernel,
     build_stage_kernel,
+    build_update_kernel,
     find_register_tile,
 )
 from metalbench.hlo.codegen.matrices import (
@@ -49,5 +50,6 @@ __all__ = [
     "build_row_product_kernel",
     "build_rows_kernel",
     "build_stage_kernel",
+    "build_update_kernel",
     "find_register_tile",
 ]

@@ -9,7 +9,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from metalbench.errors import Unsupported
-from metalbench.hlo.codegen.data_movement import DYNAMIC_MOVEMENT_EMITTERS, STATIC_MOVEMENT_EMITTERS
+from metalbench.hlo.codegen.data_movement import (
+    DYNAMIC_MOVEMENT_EMITTERS,
+    STATIC_MOVEMENT_EMITTERS,
+    clamp_start,
+)
 from metalbench.hlo.codegen.elementwise import ELEMENTWISE_EMITTERS, NORMALIZATION_EMITTERS
 from metalbench.hlo.codegen.reductions import (
     CONVOLUTION_EMITTERS,
@@ -217,6 +221,27 @@ def build_map_kernel(
     for number, element in enumerate(found):
         writer.add_line(f"out{number}[i] = {element};")
     return build_kernel(name, writer, roots, roots[0].type.size)
+
+
+def build_update_kernel(
+    name: str, operation: Operation, inlined: set[TensorValue]
+) -> GeneratedKernel:
+    """Return a kernel that writes only the elements that a `dynamic_update_slice` replaces.
+
+    Its output has the other elements already.
+    """
+    operand, update, *starts = operation.operands
+    writer = KernelWriter(EMITTERS, inlined)
+    index = writer.unravel_index("int(i)", update.type.shape)
+    places = [
+        writer.declare_index(f"{each} + {clamp_start(writer, start, (), whole - size)}")
+        for each, start, whole, size in zip(
+            index, starts, operand.type.shape, update.type.shape, strict=True
+        )
+    ]
+    element = writer.emit_value(update, index)
+    writer.add_line(f"out0[{writer.linearize(places, operand.type.shape)}] = {element};")
+    return build_kernel(name, writer, operation.results, update.type.size)
 
 
 def _build_tiled_kernel(

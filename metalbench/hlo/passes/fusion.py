@@ -362,3 +362,47 @@ def _count_fused_accesses(operation: Operation, value: TensorValue) -> int:
         # Every row reads it again, so its arithmetic must not be inlined.
         return value.type.size * (_MAX_REPEATED_COST + 2)
     return max(each.type.size for one in region for each in one.results)
+
+
+# Choose updates that write only the elements that change.
+
+# Smallest ratio of the elements of a tensor to those of its update: a smaller update would cost a
+# copy and a kernel in place of one kernel where the tensor has other uses.
+_LEAST_RATIO = 4
+
+
+def find_updates_in_place(block: Block, inlined: set[TensorValue]) -> list[TensorValue]:
+    """Return the results of updates that may use the buffer of their operand.
+
+    The kernel must not read the operand, since its threads write to it in any order. A replacement
+    that is computed from the operand is therefore stored in another buffer: it is removed from
+    `inlined`.
+    """
+    found = []
+    for operation in block.operations:
+        if operation.name != "dynamic_update_slice" or operation.results[0] in inlined:
+            continue
+        operand, *others = operation.operands
+        update = others[0]
+        if operand in inlined or operand.type.size < _LEAST_RATIO * update.type.size:
+            continue
+        for each in others:
+            if _reads(each, operand, inlined) and each.operation is not None:
+                inlined.difference_update(each.operation.results)
+        if not any(each is operand or _reads(each, operand, inlined) for each in others):
+            found.append(operation.results[0])
+    return found
+
+
+def _reads(value: TensorValue, other: TensorValue, inlined: set[TensorValue]) -> bool:
+    """Return whether a kernel that inlines `value` reads `other`."""
+    waiting, seen = [value], {value}
+    while waiting:
+        each = waiting.pop()
+        if each is other:
+            return True
+        if each in inlined and each.operation is not None:
+            new = [one for one in each.operation.find_inputs() if one not in seen]
+            seen.update(new)
+            waiting += new
+    return False

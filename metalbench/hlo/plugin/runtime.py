@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
-from collections.abc import Sequence
+import os
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import version
-from math import prod
-from threading import Lock
-from typing import Any
-
-import numpy as np
+from typing import Any, NoReturn
 
 from metalbench import _core
 from metalbench.errors import (
@@ -24,10 +19,10 @@ from metalbench.errors import (
     Unsupported,
 )
 from metalbench.hlo.importer import parse
-from metalbench.hlo.importer.graph import MAX_ELEMENTS
 from metalbench.hlo.ir import ELEMENT_TYPES, ElementType, TensorType, find_element_type
 from metalbench.hlo.runtime.compilation import compile_with_facts
-from metalbench.hlo.runtime.executable import Executable, open_device, to_storage, view_buffer
+from metalbench.hlo.runtime.executable import Executable, open_device
+from metalbench.hlo.runtime.plan import LEVELS
 
 _MAGIC = b"metalbench program 1\n"
 _LENGTH_BYTES = 8
@@ -39,8 +34,9 @@ _DONATION_MARKS = ("tf.aliasing_output", "jax.buffer_donor")
 class CompiledProgram:
     """A program and its executable.
 
-    `types` (numbers of PJRT) and `shapes` are those of the outputs. `donated` are indices of
-    arguments.
+    `types` (numbers of PJRT) and `shapes` are those of the outputs, `input_types` and
+    `input_shapes` those of the arguments. `donated` are indices of arguments. `runner` runs the
+    program without Python.
     """
 
     code: bytes
@@ -49,11 +45,30 @@ class CompiledProgram:
     donated: list[int]
     types: list[int] = field(default_factory=list)
     shapes: list[tuple[int, ...]] = field(default_factory=list)
+    input_types: list[int] = field(default_factory=list)
+    input_shapes: list[tuple[int, ...]] = field(default_factory=list)
     argument_bytes: int = 0
     output_bytes: int = 0
     code_bytes: int = 0
     executable: Executable = field(init=False)
-    lock: Lock = field(init=False)
+
+    @property
+    def runner(self) -> _core.ExecutionPlan:
+        """Plan that the plugin runs."""
+        return self.executable.runner
+
+    def reject_arguments(self, given: list[tuple[int, tuple[int, ...]]]) -> NoReturn:
+        """Raise DispatchError for arguments (number of PJRT's type, shape) that do not fit."""
+        expected = self.executable.inputs
+        if len(given) != len(expected):
+            raise DispatchError(
+                f"[{self.name}] expected {len(expected)} arguments, got {len(given)}"
+            )
+        for number, ((kind, shape), type_) in enumerate(zip(given, expected, strict=True)):
+            got = TensorType(tuple(shape), find_pjrt_type(kind))
+            if got != type_:
+                raise DispatchError(f"[{self.name}] argument {number}: expected {type_}, got {got}")
+        raise AssertionError(f"[{self.name}] expected an argument that does not fit")
 
     @property
     def serialized(self) -> bytes:
@@ -127,9 +142,11 @@ def _find_donated(module: Any) -> list[int]:
     return []
 
 
-# Implement the functions that the PJRT library (csrc/pjrt) calls: device, tensors, programs.
+# Implement the functions that the PJRT library (csrc/pjrt) calls: device and programs.
 
-Array = np.ndarray[Any, Any]
+# Optimisation level of programs, and the variable that sets another one.
+DEFAULT_LEVEL = 3
+LEVEL_VARIABLE = "METALBENCH_HLO_LEVEL"
 # StableHLO names in the order of PJRT_Buffer_Type.
 _NAMES = (
     *("", "i1", "i8", "i16", "i32", "i64", "ui8", "ui16", "ui32", "ui64"),
@@ -151,127 +168,62 @@ _CODES: tuple[tuple[type[BaseException], int], ...] = (
 _INTERNAL = 13
 
 
-@dataclass(frozen=True)
-class DeviceTensor:
-    """Elements on the device. They are immutable, so tensors may share a buffer."""
-
-    type: TensorType
-    buffer: _core.Buffer
-
-    @property
-    def nbytes(self) -> int:
-        """Size of the elements, in bytes."""
-        return self.type.nbytes
-
-    @property
-    def address(self) -> int:
-        """Address of the elements on the device."""
-        return self.buffer.address
+def read_level() -> int:
+    """Return the optimisation level for programs of JAX. Raise DeclarationError for another."""
+    text = os.environ.get(LEVEL_VARIABLE) or str(DEFAULT_LEVEL)
+    if text not in map(str, LEVELS):
+        expected = ", ".join(map(str, LEVELS))
+        raise DeclarationError(f"{LEVEL_VARIABLE}: expected {expected}, got {text}")
+    return int(text)
 
 
 class Client:
     """One device and its programs. Any thread may call the methods."""
 
     def __init__(self, device: str = "auto") -> None:
-        self._kind = device
+        self._kind, self._level = device, read_level()
         self._device = open_device(device)
+        self.queue = _core.Queue(self._device)
         self.device_kind = self._device.name
         self.device_text = f"metalbench {self._device.kind}: {self._device.name}"
         self.version = f"metalbench, {self._device.kind}"
+
+    @property
+    def element_layouts(self) -> list[tuple[int, int, bool]]:
+        """Bytes, bits and whether signed, by PJRT's number of a type; 0 bytes if unsupported."""
+        elements = [ELEMENT_TYPES.get(name) for name in _NAMES]
+        return [
+            (0, 0, False)
+            if each is None
+            else (each.storage.itemsize, each.bits if each.is_narrow else 8, each.kind == "i")
+            for each in elements
+        ]
 
     def compile(self, code: bytes, options: bytes) -> CompiledProgram:
         """Compile a StableHLO program. Raise Unsupported with the operation's name."""
         check_options(options)
         executable, facts = compile_with_facts(
-            code, partial(read_facts, code), which="plugin", device=self._kind
+            code,
+            partial(read_facts, code),
+            which="plugin",
+            level=self._level,
+            device=self._kind,
+            queue=self.queue,
         )
         program = CompiledProgram(code, options, **facts)
         program.types = [NUMBERS[each.element.name] for each in executable.outputs]
         program.shapes = [each.shape for each in executable.outputs]
+        program.input_types = [NUMBERS[each.element.name] for each in executable.inputs]
+        program.input_shapes = [each.shape for each in executable.inputs]
         program.argument_bytes = sum(each.nbytes for each in executable.inputs)
         program.output_bytes = sum(each.nbytes for each in executable.outputs)
         program.code_bytes = len(executable.source)
-        program.executable, program.lock = executable, Lock()
+        program.executable = executable
         return program
 
     def load(self, serialized: bytes) -> CompiledProgram:
         """Compile a program from the bytes of `CompiledProgram.serialized`."""
         return self.compile(*deserialize(serialized))
-
-    def execute(
-        self, program: CompiledProgram, arguments: Sequence[DeviceTensor]
-    ) -> list[DeviceTensor]:
-        """Run a program. Raise DispatchError if an argument does not fit."""
-        executable = program.executable
-        expected = executable.inputs
-        if len(arguments) != len(expected):
-            raise DispatchError(
-                f"[{program.name}] expected {len(expected)} arguments, got {len(arguments)}"
-            )
-        for number, (argument, type_) in enumerate(zip(arguments, expected, strict=True)):
-            if argument.type != type_:
-                raise DispatchError(
-                    f"[{program.name}] argument {number}: expected {type_}, got {argument.type}"
-                )
-        with program.lock:
-            given = [each.buffer for each in arguments]
-            found = executable.run(given)
-            # A result must not share memory with constants or with arguments that are not donated.
-            kept = [each for number, each in enumerate(given) if number not in program.donated]
-            shared = {*kept, *executable.constants}
-            results = []
-            for buffer in found:
-                results.append(self._copy(buffer) if buffer in shared else buffer)
-                shared.add(buffer)
-        return [DeviceTensor(*each) for each in zip(executable.outputs, results, strict=True)]
-
-    def _copy(self, buffer: _core.Buffer) -> _core.Buffer:
-        copy = self._device.allocate(buffer.nbytes)
-        copy.numpy("uint8")[:] = buffer.numpy("uint8")
-        return copy
-
-    def from_host(
-        self, address: int, number: int, shape: tuple[int, ...], strides: tuple[int, ...] | None
-    ) -> DeviceTensor:
-        """Return a copy of an array in host memory; `strides` are in bytes, row-major if None."""
-        if any(each < 0 for each in shape) or prod(shape) > MAX_ELEMENTS:
-            raise DispatchError(
-                f"dims: expected sizes of at most {MAX_ELEMENTS} elements, got {shape}"
-            )
-        type_ = TensorType(shape, find_pjrt_type(number))
-        source = _wrap_memory(address, type_, strides)
-        elements = to_storage(source, type_, "an array of the host").reshape(-1)
-        buffer = self._device.allocate(max(type_.nbytes, 1))
-        buffer.numpy("uint8")[: type_.nbytes] = elements.view(np.uint8)
-        return DeviceTensor(type_, buffer)
-
-    def to_host(
-        self,
-        tensor: DeviceTensor,
-        address: int,
-        size: int,
-        minor_to_major: tuple[int, ...] | None,
-        strides: tuple[int, ...] | None,
-    ) -> None:
-        """Copy the elements to host memory, with an order of axes or with strides in bytes."""
-        if size < tensor.nbytes:
-            raise DispatchError(f"dst_size: expected at least {tensor.nbytes}, got {size}")
-        shape = tensor.type.shape
-        if minor_to_major is not None:
-            if sorted(minor_to_major) != list(range(len(shape))):
-                raise DispatchError(f"minor_to_major: expected all axes, got {minor_to_major}")
-            strides = _compute_strides(tensor.type, minor_to_major)
-        target = _wrap_memory(address, tensor.type, strides)
-        target[...] = view_buffer(tensor.buffer, tensor.type)
-
-    def raw_to_host(self, tensor: DeviceTensor, address: int, offset: int, size: int) -> None:
-        """Copy a range of bytes to host memory."""
-        if offset < 0 or size < 0 or offset + size > tensor.nbytes:
-            raise DispatchError(
-                f"expected a range of {tensor.nbytes} bytes, got {size} from {offset} on"
-            )
-        if size:
-            ctypes.memmove(address, tensor.buffer.numpy("uint8")[offset:].ctypes.data, size)
 
 
 def find_pjrt_type(number: int) -> ElementType:
@@ -285,28 +237,3 @@ def failure(error: BaseException) -> tuple[int, str]:
     code = next((code for kind, code in _CODES if isinstance(error, kind)), _INTERNAL)
     text = str(error)
     return code, text if isinstance(error, MetalBenchError) else f"{type(error).__name__}: {text}"
-
-
-def _compute_strides(type_: TensorType, minor_to_major: Sequence[int]) -> tuple[int, ...]:
-    """Return the strides in bytes of an array with an order of axes."""
-    strides, step = [0] * len(type_.shape), type_.element.numpy.itemsize
-    for axis in minor_to_major:
-        strides[axis] = step
-        step *= type_.shape[axis]
-    return tuple(strides)
-
-
-def _wrap_memory(address: int, type_: TensorType, strides: tuple[int, ...] | None) -> Array:
-    """Return host memory as an array; it is valid only as long as the caller's memory."""
-    dtype = type_.element.numpy
-    if not type_.size:
-        return np.empty(type_.shape, dtype)
-    if not address:
-        raise DispatchError("expected the host's memory, got null")
-    if strides is None:
-        strides = _compute_strides(type_, range(len(type_.shape))[::-1])
-    spans = [step * (size - 1) for step, size in zip(strides, type_.shape, strict=True)]
-    low = sum(span for span in spans if span < 0)
-    high = sum(span for span in spans if span > 0) + dtype.itemsize
-    memory = memoryview((ctypes.c_char * (high - low)).from_address(address + low))
-    return np.ndarray(type_.shape, dtype, memory, -low, strides)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from metalbench import build_cache
+from metalbench._core import Queue
 from metalbench.build_cache import digest_trees
 from metalbench.errors import MetalBenchError
 from metalbench.hlo.codegen import GeneratedKernel
@@ -22,7 +23,7 @@ from metalbench.hlo.importer import read
 from metalbench.hlo.ir import ELEMENT_TYPES, Block, Operation, TensorType, TensorValue, find_splat
 from metalbench.hlo.passes.pipeline import run_initial_passes
 from metalbench.hlo.runtime.executable import Executable, open_device
-from metalbench.hlo.runtime.plan import ExecutionPlan, PlanStep, build_plan
+from metalbench.hlo.runtime.plan import ExecutionPlan, LoopCounter, PlanStep, build_plan
 
 Record = dict[str, Any]
 # A plan with more bytes of constants is not cached: the program has them already.
@@ -110,6 +111,20 @@ class _PlanEncoder:
             "kernels": list(map(self.encode_kernel, step.kernels)),
             "plans": list(map(self.encode_plan, step.plans)),
             "last_uses": list(map(self.encode_number, step.last_uses)),
+            "updated": None if step.updated is None else self.encode_number(step.updated),
+            "counter": None if step.counter is None else self.encode_counter(step.counter),
+        }
+
+    def encode_counter(self, counter: LoopCounter) -> Record:
+        def encode(number: int | TensorValue) -> int | Record:
+            return number if isinstance(number, int) else {"value": self.encode_number(number)}
+
+        return {
+            "start": encode(counter.start),
+            "bound": encode(counter.bound),
+            "step": counter.step,
+            "is_inclusive": counter.is_inclusive,
+            "element": counter.element.name,
         }
 
     def encode_operation(self, operation: Operation) -> Record:
@@ -166,6 +181,20 @@ class _PlanDecoder:
             [self.decode_kernel(each) for each in record["kernels"]],
             [self.decode_plan(each) for each in record["plans"]],
             self.decode_values(record["last_uses"]),
+            None if record["updated"] is None else self._values[record["updated"]],
+            None if record["counter"] is None else self.decode_counter(record["counter"]),
+        )
+
+    def decode_counter(self, record: Record) -> LoopCounter:
+        def decode(number: int | Record) -> int | TensorValue:
+            return number if isinstance(number, int) else self._values[number["value"]]
+
+        return LoopCounter(
+            decode(record["start"]),
+            decode(record["bound"]),
+            record["step"],
+            record["is_inclusive"],
+            ELEMENT_TYPES[record["element"]],
         )
 
     def decode_operation(self, record: Record) -> Operation:
@@ -239,6 +268,7 @@ def compile_with_facts(
     level: int = 2,
     device: str = "auto",
     filename: str = "<program>",
+    queue: Queue | None = None,
 ) -> tuple[Executable, dict[str, Any]]:
     """Return the executable of a program, and the facts that `facts_of` returns about it.
 
@@ -255,4 +285,4 @@ def compile_with_facts(
         block = import_program(program, filename)
         plan, facts = build_plan(block, level, device=kind), facts_of()
         store_plan(key, plan, facts)
-    return Executable(plan, device=device), facts
+    return Executable(plan, device=device, queue=queue), facts

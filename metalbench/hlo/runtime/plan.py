@@ -24,11 +24,12 @@ from metalbench.hlo.codegen import (
     build_row_product_kernel,
     build_rows_kernel,
     build_stage_kernel,
+    build_update_kernel,
     find_register_tile,
 )
-from metalbench.hlo.ir import Block, Operation, TensorValue
+from metalbench.hlo.ir import Block, ElementType, Operation, TensorValue
 from metalbench.hlo.operations import CONTROL_FLOW
-from metalbench.hlo.passes.fusion import choose_inlined_values
+from metalbench.hlo.passes.fusion import choose_inlined_values, find_updates_in_place
 from metalbench.hlo.passes.matrix_products import can_use_tiles
 from metalbench.hlo.passes.pipeline import run_passes
 from metalbench.hlo.passes.verification import verify
@@ -46,19 +47,45 @@ LEVELS = (0, 2, 3)
 class PlanStep:
     """One operation with its kernels in order, or with the plans of its regions.
 
-    `last_uses` are the values whose live ranges end after this step.
+    `last_uses` are the values whose live ranges end after this step. The result of a step with an
+    `updated` value has its elements where the kernels do not write: it takes over its buffer if
+    nothing else refers to it, else a copy. A loop with a `counter` does not need its condition.
     """
 
     operation: Operation
     kernels: list[GeneratedKernel] = field(default_factory=list)
     plans: list[ExecutionPlan] = field(default_factory=list)
     last_uses: list[TensorValue] = field(default_factory=list)
+    updated: TensorValue | None = None
+    counter: LoopCounter | None = None
+
+    @property
+    def results(self) -> list[TensorValue]:
+        """Values that the step defines."""
+        return self.operation.results
 
     def find_inputs(self) -> list[TensorValue]:
         """Return the values that must be in buffers before this step."""
         if self.plans:
-            return self.operation.find_inputs()
-        return [value for kernel in self.kernels for value in kernel.inputs.values()]
+            used = [one for each in self.plans for one in each.find_used_values()]
+            return list(dict.fromkeys([*self.operation.operands, *used]))
+        updated = [] if self.updated is None else [self.updated]
+        return [*updated, *(value for each in self.kernels for value in each.inputs.values())]
+
+
+@dataclass(frozen=True)
+class LoopCounter:
+    """The counter of a loop that ends at a bound, so that its iterations are known before.
+
+    `start` and `bound` are numbers, or values that the host reads when the loop begins. If
+    `is_inclusive`, the body also runs for the bound.
+    """
+
+    start: int | TensorValue
+    bound: int | TensorValue
+    step: int
+    is_inclusive: bool
+    element: ElementType
 
 
 @dataclass
@@ -73,6 +100,17 @@ class ExecutionPlan:
     steps: list[PlanStep]
     constants: list[Operation]
     temporary: set[TensorValue] = field(default_factory=set)
+
+    def find_used_values(self) -> list[TensorValue]:
+        """Return the values that the block uses and does not define."""
+        own = set(self.block.arguments)
+        own.update(each.results[0] for each in self.constants)
+        found: dict[TensorValue, None] = {}
+        for step in self.steps:
+            found.update(dict.fromkeys(each for each in step.find_inputs() if each not in own))
+            own.update(step.results)
+        found.update(dict.fromkeys(each for each in self.block.returned if each not in own))
+        return list(found)
 
     def iterate_kernels(self) -> Iterator[GeneratedKernel]:
         """Yield all kernels, including those of nested plans."""
@@ -92,7 +130,8 @@ class ExecutionPlan:
                     f"{indent}{kernel.name}: {kernel.threads} threads, ({inputs}) -> ({outputs})"
                 )
             if step.plans:
-                lines.append(f"{indent}{step.operation.name}, by the host:")
+                counted = ", counted" if step.counter else ""
+                lines.append(f"{indent}{step.operation.name}, by the host{counted}:")
             lines += [
                 f"{indent}  region:\n{each.format_steps(indent + '    ')}" for each in step.plans
             ]
@@ -130,11 +169,15 @@ class _Planner:
         self._level, self._device = level, device
         self._count = 0
         self._known: dict[str, GeneratedKernel] = {}
+        # Results of updates that write only the elements that change.
+        self._updates: set[TensorValue] = set()
 
     def plan_block(self, block: Block) -> ExecutionPlan:
         """Return the plan of a block."""
         whole = {*STAGED, *CONTROL_FLOW, *FACTORIZATIONS}
         inlined = choose_inlined_values(block, self._level, whole)
+        if self._level:
+            self._updates.update(find_updates_in_place(block, inlined))
         plan = ExecutionPlan(block, [], [])
         for operation in block.operations:
             if operation.name == "constant" and operation.results[0] not in inlined:
@@ -149,7 +192,12 @@ class _Planner:
     def _plan_step(self, operation: Operation, inlined: set[TensorValue]) -> PlanStep:
         _check_supported(operation)
         if operation.name in CONTROL_FLOW:
-            return PlanStep(operation, plans=[self.plan_block(each) for each in operation.regions])
+            counter = find_loop_counter(operation) if operation.name == "while" else None
+            plans = [self.plan_block(each) for each in operation.regions]
+            return PlanStep(operation, plans=plans, counter=counter)
+        if operation.results[0] in self._updates:
+            kernel = build_update_kernel(self._make_name(operation), operation, inlined)
+            return PlanStep(operation, [self._deduplicate(kernel)], updated=operation.operands[0])
         if operation.name in STAGED:
             kernels = [
                 build_stage_kernel(self._make_name(operation), stage, operation.results, inlined)
@@ -180,6 +228,78 @@ class _Planner:
     def _make_name(self, operation: Operation) -> str:
         self._count += 1
         return f"{operation.name}_{self._count}"
+
+
+_COMPARISONS = {"LT": (1, False), "LE": (1, True), "GT": (-1, False), "GE": (-1, True)}
+_MIRRORED = {"LT": "GT", "LE": "GE", "GT": "LT", "GE": "LE"}
+
+
+def find_loop_counter(operation: Operation) -> LoopCounter | None:
+    """Return the counter of a loop: an integer of its state to which a constant is added.
+
+    The condition compares it with a constant, a value from outside, or unchanged state.
+    """
+    condition, body = operation.regions
+    test = condition.returned[0].operation
+    if test is None or test.name != "compare" or test not in condition.operations:
+        return None
+    left, right = test.operands
+    direction = test.attributes["comparison_direction"]
+    if _find_step(body, condition, left) == 0:
+        left, right, direction = right, left, _MIRRORED.get(direction, "")
+    step = _find_step(body, condition, left)
+    if step == 0 or direction not in _COMPARISONS:
+        return None
+    number = condition.arguments.index(left)
+    bound: int | TensorValue | None = right
+    if right in condition.arguments:
+        other = condition.arguments.index(right)
+        if body.returned[other] is not body.arguments[other]:
+            return None
+        bound = operation.operands[other]
+    elif right.operation in condition.operations:
+        bound = _find_integer(right)
+    sign, is_inclusive = _COMPARISONS[direction]
+    if bound is None or step * sign <= 0 or not left.type.element.is_integer:
+        return None
+    if isinstance(bound, TensorValue):
+        bound = _or_value(bound)
+    start = _or_value(operation.operands[number])
+    return LoopCounter(start, bound, step, is_inclusive, left.type.element)
+
+
+def _find_step(body: Block, condition: Block, value: TensorValue) -> int:
+    """Return the constant that a body adds to an element of the loop's state.
+
+    `value` is the element in the condition. Return 0 for another value, or another change.
+    """
+    if value not in condition.arguments:
+        return 0
+    number = condition.arguments.index(value)
+    change = body.returned[number].operation
+    if change is None or change.name not in ("add", "subtract"):
+        return 0
+    left, right = change.operands
+    if change.name == "add" and right is body.arguments[number]:
+        left, right = right, left
+    if left is not body.arguments[number]:
+        return 0
+    step = _find_integer(right) or 0
+    return step if change.name == "add" else -step
+
+
+def _find_integer(value: TensorValue) -> int | None:
+    """Return the value of a constant of one integer; None for another value."""
+    operation = value.operation
+    if operation is None or operation.name != "constant" or not value.type.element.is_integer:
+        return None
+    return int(operation.attributes["value"]) if value.type.size == 1 else None
+
+
+def _or_value(value: TensorValue) -> int | TensorValue:
+    """Return the number of a constant, or the value itself."""
+    found = _find_integer(value)
+    return value if found is None else found
 
 
 def _check_supported(operation: Operation) -> None:

@@ -97,15 +97,16 @@ def test_a_failed_event_is_created_by_the_next_window(device, compiled, double):
 def test_sample_copies_memory_once_for_all_windows(device, compiled, double):
     dispatch = dispatch_of(compiled, np.zeros(64, np.float32))
     up, down = (
-        double.cuda_double_calls(name) for name in (b"cuMemcpyHtoDAsync_v2", b"cuMemcpyDtoH_v2")
+        double.cuda_double_calls(name)
+        for name in (b"cuMemcpyHtoDAsync_v2", b"cuMemcpyDtoHAsync_v2")
     )
     options = {"warmup_ns": 0, "window_ns": 1e4, "max_pairs": 8, "min_pairs": 8}
     device.sample([dispatch], [dispatch], **options)
     assert double.cuda_double_calls(b"cuMemcpyHtoDAsync_v2") - up == 1
-    assert double.cuda_double_calls(b"cuMemcpyDtoH_v2") - down == 1
+    assert double.cuda_double_calls(b"cuMemcpyDtoHAsync_v2") - down == 1
 
 
-@pytest.mark.parametrize("name", [b"cuMemcpyHtoDAsync_v2", b"cuMemcpyDtoH_v2"])
+@pytest.mark.parametrize("name", [b"cuMemcpyHtoDAsync_v2", b"cuMemcpyDtoHAsync_v2"])
 def test_a_failed_copy_is_repeated_by_the_next_run(device, compiled, double, name):
     pipeline = compiled(
         "kernel void both(device float* a, device float* b, uint i [[thread_position_in_grid]]) "
@@ -126,7 +127,7 @@ CALLS = [
     "cuCtxSetCurrent", "cuStreamSynchronize", "cuMemcpyHtoDAsync_v2", "cuStreamBeginCapture_v2",
     "cuLaunchKernel", "cuStreamEndCapture", "cuGraphInstantiateWithFlags", "cuGraphLaunch",
     "cuEventCreate",
-    "cuEventRecord", "cuEventElapsedTime", "cuMemcpyDtoH_v2",
+    "cuEventRecord", "cuEventElapsedTime", "cuMemcpyDtoHAsync_v2",
 ]  # fmt: skip
 
 

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from metalbench import _core
+from metalbench.hlo.program import import_program
+from metalbench.hlo.runtime.executable import Executable
 
+SUM = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.add %x, %x : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}"""
 WILD = (
     "kernel void wild(device float* y, uint i [[thread_position_in_grid]]) "
     "{ y[i + (1 << 29)] = 1; }"
@@ -21,11 +27,13 @@ def dispatch_of(pipeline, y):
 def test_a_wild_store_is_a_fault_with_kernel_and_error(device, compiled):
     y = np.ones(4, np.float32)
     wild, add = (dispatch_of(compiled(text), y) for text in (WILD, ADD))
-    with pytest.raises(_core.KernelFault, match=r"\[wild\] CUDA_ERROR_ILLEGAL_ADDRESS.*anew"):
+    with pytest.raises(_core.KernelFault, match=r"\[wild\] CUDA_ERROR_ILLEGAL_ADDRESS.*again"):
         device.run([wild])
     np.testing.assert_array_equal(y, [1] * 4)
     assert "[wild]" in device.lost
-    with pytest.raises(_core.Error, match=r"lost the GPU: \[wild\].*anew, in another process"):
+    with pytest.raises(
+        _core.Error, match=r"lost the GPU: \[wild\].*open the device again in another process"
+    ):
         device.run([add])
 
 
@@ -35,3 +43,15 @@ def test_an_endless_kernel_loses_the_gpu(device, compiled, double):
     with pytest.raises(_core.TimeLimitExceeded, match=r"\[add\] time limit of 0.01 s reached"):
         device.run([dispatch], time_limit=0.01)
     assert "time limit" in device.lost
+
+
+def test_a_fault_of_a_queue_is_raised_where_the_host_waits(device, double):
+    program = Executable(import_program(SUM), device="cuda")
+    x = np.ones(4, np.float32)
+    assert program(x)[0].tolist() == [2, 2, 2, 2]
+    buffer = program.queue.allocate(16)
+    double.cuda_double_stick(700)
+    with pytest.raises(_core.KernelFault, match="CUDA_ERROR_ILLEGAL_ADDRESS"):
+        program.queue.read(buffer)
+    with pytest.raises(_core.MachineError, match="lost the GPU"):
+        program(x)

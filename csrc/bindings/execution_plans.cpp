@@ -1,0 +1,287 @@
+// Queues and execution plans for Python, and their functions for the PJRT plugin.
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstring>
+#include <utility>
+
+#include "bindings/bindings.h"
+#include "core/errors.h"
+#include "core/execution_api.h"
+#include "core/execution_plan.h"
+
+namespace metalbench::bindings {
+namespace {
+
+template <class Item>
+Item item(const nb::handle& record, const char* name) {
+  return nb::cast<Item>(record[name]);
+}
+
+KernelCall call_from(const nb::handle& record) {
+  KernelCall call;
+  call.pipeline = nb::cast<BoundPipeline&>(record["pipeline"]).pipeline;
+  for (const auto& [name, slot] : nb::cast<nb::dict>(record["arguments"])) {
+    call.arguments.emplace(nb::cast<std::string>(name), nb::cast<Slot>(slot));
+  }
+  call.threadgroups = item<std::uint32_t>(record, "threadgroups");
+  call.threads = item<std::uint32_t>(record, "threads");
+  return call;
+}
+
+LoopCounter::Number number_from(const nb::handle& record) {
+  if (nb::isinstance<nb::int_>(record)) return nb::cast<std::int64_t>(record);
+  return item<Slot>(record, "slot");
+}
+
+LoopCounter counter_from(const nb::handle& record) {
+  LoopCounter counter;
+  counter.start = number_from(record["start"]);
+  counter.bound = number_from(record["bound"]);
+  counter.step = item<std::int64_t>(record, "step");
+  counter.is_inclusive = item<bool>(record, "is_inclusive");
+  counter.bytes = item<std::uint32_t>(record, "bytes");
+  counter.is_signed = item<bool>(record, "is_signed");
+  return counter;
+}
+
+PlanBlock block_from(const nb::handle& record);
+
+PlanStep step_from(const nb::handle& record) {
+  PlanStep step;
+  step.where = item<std::string>(record, "where");
+  const auto kind = item<std::string>(record, "kind");
+  step.kind = kind == "kernels" ? PlanStep::Kind::kernels
+              : kind == "while" ? PlanStep::Kind::loop
+                                : PlanStep::Kind::choice;
+  step.is_two_way = kind == "if";
+  for (const nb::handle each : record["kernels"]) step.kernels.push_back(call_from(each));
+  step.operands = item<std::vector<Slot>>(record, "operands");
+  step.is_moved = item<std::vector<bool>>(record, "is_moved");
+  for (const nb::handle each : record["results"]) {
+    step.results.emplace_back(nb::cast<Slot>(each[0]), nb::cast<std::size_t>(each[1]));
+  }
+  if (!nb::object(record["updated"]).is_none()) step.updated = item<Slot>(record, "updated");
+  if (!nb::object(record["counter"]).is_none()) step.counter = counter_from(record["counter"]);
+  for (const nb::handle each : record["blocks"]) step.blocks.push_back(block_from(each));
+  step.ended = item<std::vector<Slot>>(record, "ended");
+  return step;
+}
+
+PlanBlock block_from(const nb::handle& record) {
+  PlanBlock block;
+  block.arguments = item<std::vector<Slot>>(record, "arguments");
+  for (const nb::handle each : record["steps"]) block.steps.push_back(step_from(each));
+  block.returned = item<std::vector<Slot>>(record, "returned");
+  block.own = item<std::vector<Slot>>(record, "own");
+  return block;
+}
+
+// A queue, and the device whose pipelines it runs.
+struct BoundQueue {
+  std::shared_ptr<Device> device;
+  std::shared_ptr<Queue> queue;
+};
+
+struct BoundPlan {
+  std::shared_ptr<Device> device;
+  std::shared_ptr<ExecutionPlan> plan;
+};
+
+void construct(BoundPlan* self, const BoundQueue& queue, const nb::object& program,
+               const std::vector<std::pair<Slot, Buffer>>& constants, std::size_t slots,
+               bool checked) {
+  std::vector<ExecutionPlan::Constant> given;
+  for (const auto& [slot, buffer] : constants) given.push_back({slot, buffer});
+  new (self)
+      BoundPlan{queue.device, std::make_shared<ExecutionPlan>(queue.queue, block_from(program),
+                                                              std::move(given), slots, checked)};
+}
+
+// Only this function refers to a buffer that it has taken from Python.
+std::vector<Buffer> run(const BoundPlan& self, const std::vector<Buffer>& arguments,
+                        double run_limit) {
+  InterruptPoll interrupted = poll_signals();
+  const nb::gil_scoped_release released;
+  std::vector<Buffer> results = self.plan->run(arguments, run_limit, interrupted);
+  Queue& queue = *self.plan->queue();
+  const std::lock_guard lock(queue.mutex());
+  queue.wait();
+  return results;
+}
+
+std::vector<BoundDispatch> list_dispatches(const BoundPlan& self,
+                                           const std::vector<Buffer>& arguments) {
+  std::vector<BoundDispatch> found;
+  for (Dispatch& each : self.plan->list_dispatches(arguments)) {
+    found.push_back({self.device, std::move(each)});
+  }
+  return found;
+}
+
+void write(const BoundQueue& self, const Buffer& buffer, const nb::bytes& bytes) {
+  if (bytes.size() != buffer.size()) {
+    throw DispatchError("write: expected " + std::to_string(buffer.size()) + " bytes, got " +
+                        std::to_string(bytes.size()));
+  }
+  const auto* from = static_cast<const std::byte*>(bytes.data());
+  const nb::gil_scoped_release released;
+  const std::lock_guard lock(self.queue->mutex());
+  self.queue->write(buffer, from);
+  if (buffer.unwritten() != nullptr) buffer.mark_written();
+}
+
+nb::bytes read(const BoundQueue& self, const Buffer& buffer) {
+  Bytes bytes(buffer.size());
+  {
+    const nb::gil_scoped_release released;
+    const std::lock_guard lock(self.queue->mutex());
+    self.queue->set_limits({}, poll_signals());
+    self.queue->read(bytes.data(), buffer);
+  }
+  return nb::bytes(bytes.data(), bytes.size());
+}
+
+using Outcome = ExecutionApi::Outcome;
+
+// Numbers of absl::StatusCode.
+constexpr int cancelled = 1, invalid_argument = 3, deadline_exceeded = 4, resource_exhausted = 8,
+              unimplemented = 12, internal = 13;
+
+// Return the current exception. Python's exception for Ctrl-C is cleared: the caller reports it.
+ExecutionError current_error() {
+  try {
+    throw;
+  } catch (const Interrupted&) {
+    const nb::gil_scoped_acquire gil;
+    PyErr_Clear();
+    return {cancelled, "KeyboardInterrupt: "};
+  } catch (const TimeLimitExceeded& error) {
+    return {deadline_exceeded, error.what()};
+  } catch (const OutOfMemoryError& error) {
+    return {resource_exhausted, error.what()};
+  } catch (const Unsupported& error) {
+    return {unimplemented, error.what()};
+  } catch (const DispatchError& error) {
+    return {invalid_argument, error.what()};
+  } catch (const std::exception& error) {
+    return {internal, error.what()};
+  }
+}
+
+template <class Function>
+Outcome guarded(Function function) noexcept {
+  try {
+    function();
+    return {};
+  } catch (...) {
+    return current_error();
+  }
+}
+
+Outcome queue_of(PyObject* object, std::shared_ptr<Queue>& queue) noexcept {
+  return guarded([&] { queue = nb::cast<BoundQueue&>(nb::handle(object)).queue; });
+}
+
+Outcome plan_of(PyObject* object, std::shared_ptr<ExecutionPlan>& plan) noexcept {
+  return guarded([&] { plan = nb::cast<BoundPlan&>(nb::handle(object)).plan; });
+}
+
+Outcome upload(Queue& queue, const std::byte* from, std::size_t size,
+               std::optional<Buffer>& buffer) noexcept {
+  return guarded([&] {
+    const std::lock_guard lock(queue.mutex());
+    buffer = queue.allocate(size);
+    if (size > 0) queue.write(*buffer, from);
+  });
+}
+
+Outcome download(Queue& queue, const Buffer& buffer, std::size_t offset, std::size_t size,
+                 std::byte* to) noexcept {
+  return guarded([&] {
+    const std::lock_guard lock(queue.mutex());
+    queue.set_limits({}, poll_signals());
+    if (size > 0) queue.read(to, buffer.slice(offset, size));
+  });
+}
+
+Outcome execute(ExecutionPlan& plan, std::vector<Buffer> arguments, std::vector<Buffer>& results,
+                std::shared_ptr<QueueMarker>& end) noexcept {
+  return guarded([&] {
+    const std::lock_guard lock(plan.queue()->mutex());
+    results = plan.run(std::move(arguments), 0, poll_signals());
+    end = plan.queue()->mark();
+  });
+}
+
+Outcome is_reached(QueueMarker& marker, bool& reached) noexcept {
+  return guarded([&] { reached = marker.is_reached(); });
+}
+
+Outcome poll() noexcept {
+  return guarded([] {
+    if (poll_signals()()) throw Interrupted();
+  });
+}
+
+const ExecutionApi& execution_api() {
+  static const ExecutionApi api = {&queue_of, &plan_of,    &upload, &download,
+                                   &execute,  &is_reached, &poll};
+  return api;
+}
+
+}  // namespace
+
+void define_execution_plans(nb::module_& module) {
+  nb::class_<BoundQueue>(module, "Queue",
+                         "A queue of launches of one device, for many small kernels that are not\n"
+                         "timed.")
+      .def(
+          "__init__",
+          [](BoundQueue* self, std::shared_ptr<Device> device, bool checked) {
+            std::shared_ptr<Queue> queue = device->make_queue(checked);
+            new (self) BoundQueue{std::move(device), std::move(queue)};
+          },
+          nb::arg("device"), nb::kw_only(), nb::arg("checked") = false,
+          "Make a queue; `checked` for pipelines of checked builds.")
+      .def(
+          "allocate",
+          [](const BoundQueue& self, std::size_t nbytes) { return self.queue->allocate(nbytes); },
+          nb::arg("nbytes"),
+          "Return a buffer with undefined contents. Its memory returns to the queue when nothing\n"
+          "refers to it. Raise OutOfMemoryError.")
+      .def("write", &write, nb::arg("buffer"), nb::arg("bytes"),
+           "Copy bytes to a buffer, after all launches so far.")
+      .def("read", &read, nb::arg("buffer"),
+           "Wait for a buffer, and return its bytes. Raise KernelFault.")
+      .def_prop_ro(
+          "free_buffers", [](const BoundQueue& self) { return self.queue->cache().free_buffers(); },
+          "Memory that later allocations will use again.")
+      .def_prop_ro(
+          "used_bytes", [](const BoundQueue& self) { return self.queue->cache().used_bytes(); },
+          "Bytes of the buffers in use.")
+      .def_prop_ro(
+          "peak_bytes", [](const BoundQueue& self) { return self.queue->cache().peak_bytes(); },
+          "The largest number of bytes in use so far.");
+  nb::class_<BoundPlan>(module, "ExecutionPlan",
+                        "A program of kernels and control flow, which runs without Python.")
+      .def("__init__", &construct, nb::arg("queue"), nb::arg("program"), nb::arg("constants"),
+           nb::arg("slots"), nb::kw_only(), nb::arg("checked") = false,
+           nb::sig("def __init__(self, queue: Queue, program: dict[str, object], constants: "
+                   "collections.abc.Sequence[tuple[int, Buffer]], slots: int, *, checked: bool = "
+                   "False) -> None"),
+           "`program` is the record that `metalbench.hlo.runtime.executable` writes; `slots` is\n"
+           "the number of its values.")
+      .def("run", &run, nb::arg("arguments"), nb::kw_only(), nb::arg("run_limit") = 0.0,
+           "Run the program on buffers, wait for its end, and return one buffer for each result.\n"
+           "A result may be an argument, a constant or another result, so only read it. A run of\n"
+           "more than `run_limit` seconds, unless that is 0, raises TimeLimitExceeded. Raise\n"
+           "OutOfMemoryError, KernelFault.")
+      .def("list_dispatches", &list_dispatches, nb::arg("arguments"),
+           "Return the dispatches of a run in order; the program must have no control flow.");
+  module.attr("_execution_api") = nb::capsule(&execution_api(), kExecutionApi);
+}
+
+}  // namespace metalbench::bindings

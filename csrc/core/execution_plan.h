@@ -1,0 +1,131 @@
+// A program of kernels and control flow, as metalbench.hlo plans it, and its execution on a queue.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/buffer.h"
+#include "core/dispatch.h"
+#include "core/library.h"
+#include "core/queue.h"
+
+namespace metalbench {
+
+// Number of a value of the program; its buffer during a run.
+using Slot = std::uint32_t;
+
+struct KernelCall {
+  std::shared_ptr<const Pipeline> pipeline;
+  std::map<std::string, Slot> arguments;  // by parameter
+  std::uint32_t threadgroups = 0;
+  std::uint32_t threads = 0;  // of a threadgroup
+  // Set by ExecutionPlan: the slots in the order of the kernel's parameters.
+  std::vector<Slot> slots;
+  std::unique_ptr<QueuedLaunch> launch;  // made by the first run
+};
+
+// A loop that ends when a counter reaches a bound: the number of iterations is known before the
+// first one, so the host need not read the condition.
+struct LoopCounter {
+  // A constant, or the slot of a scalar that is read when the loop begins.
+  using Number = std::variant<std::int64_t, Slot>;
+  Number start, bound;
+  std::int64_t step = 0;
+  bool is_inclusive = false;  // the body also runs for the bound
+  std::uint32_t bytes = 4;    // of the counter's type
+  bool is_signed = true;
+};
+
+struct PlanBlock;
+
+struct PlanStep {
+  enum class Kind { kernels, loop, choice };
+  Kind kind = Kind::kernels;
+  std::string where;  // beginning of error messages
+  std::vector<KernelCall> kernels;
+  // Inputs of control flow: the state of a loop, or the scalar that chooses a block.
+  std::vector<Slot> operands;
+  // Whether the last reference to an operand passes to the loop.
+  std::vector<bool> is_moved;
+  std::vector<std::pair<Slot, std::size_t>> results;  // with their bytes
+  // The value whose elements the result takes over where the kernels do not write. Its memory
+  // becomes the result's if nothing else refers to it; otherwise it is copied.
+  std::optional<Slot> updated;
+  std::optional<LoopCounter> counter;
+  bool is_two_way = false;        // a choice between two blocks by a truth value
+  std::vector<PlanBlock> blocks;  // condition and body of a loop; the alternatives of a choice
+  std::vector<Slot> ended;        // values without later uses
+};
+
+struct PlanBlock {
+  std::vector<Slot> arguments;
+  std::vector<PlanStep> steps;
+  std::vector<Slot> returned;
+  std::vector<Slot> own;  // all values that the block defines, with its arguments
+};
+
+class ExecutionPlan {
+ public:
+  struct Constant {
+    Slot slot;
+    Buffer buffer;
+  };
+
+  // Throws DispatchError for a kernel with a parameter that its call does not bind. If
+  // `checked`, reads of memory that no kernel has written are faults.
+  ExecutionPlan(std::shared_ptr<Queue> queue, PlanBlock program, std::vector<Constant> constants,
+                std::size_t slots, bool checked);
+
+  // Submit the program and return one buffer for each result, which submitted work may still write.
+  // A result may be an argument, a constant or another result. `arguments` whose last reference is
+  // passed may be overwritten. Throws TimeLimitExceeded, OutOfMemoryError with the step's name,
+  // KernelFault, Interrupted. The run ends after `run_limit` seconds; 0: no limit.
+  [[nodiscard]] std::vector<Buffer> run(std::vector<Buffer> arguments, double run_limit,
+                                        InterruptPoll interrupted);
+  // Return the dispatches of a run in order. The program must have no control flow.
+  [[nodiscard]] std::vector<Dispatch> list_dispatches(std::vector<Buffer> arguments);
+  [[nodiscard]] const std::shared_ptr<Queue>& queue() const { return queue_; }
+
+ private:
+  using Submit = std::function<void(KernelCall&, std::vector<Buffer>)>;
+
+  void resolve(PlanBlock& block);
+  [[nodiscard]] std::vector<Buffer> run_program(std::vector<Buffer> arguments);
+  void run_block(PlanBlock& block);
+  void run_step(PlanStep& step);
+  void launch_kernels(PlanStep& step);
+  void launch(KernelCall& call);
+  void run_loop(PlanStep& step);
+  [[nodiscard]] bool condition_holds(PlanBlock& condition, const std::vector<Buffer>& state);
+  void run_choice(PlanStep& step);
+  [[nodiscard]] std::optional<std::uint64_t> count_iterations(const LoopCounter& counter);
+  [[nodiscard]] std::int64_t read_scalar(Slot slot, std::uint32_t bytes, bool is_signed);
+  [[nodiscard]] Buffer allocate(std::size_t bytes);
+  [[nodiscard]] std::vector<Buffer> take_returned(const PlanBlock& block);
+  void clear(const PlanBlock& block);
+  void poll();
+  [[nodiscard]] std::string describe_time_limit(const std::string& text) const;
+
+  std::shared_ptr<Queue> queue_;
+  PlanBlock program_;
+  std::vector<Constant> constants_;
+  bool checked_;
+  std::vector<std::optional<Buffer>> memory_;  // by slot, during a run
+  bool records_ = false;
+  std::vector<Dispatch> recorded_;
+  const PlanStep* current_ = nullptr;
+  // The loops that a run is in, innermost last, with their completed iterations.
+  std::vector<std::pair<const PlanStep*, std::uint64_t>> loops_;
+  std::uint32_t polls_ = 0;
+  std::chrono::steady_clock::time_point last_poll_;
+};
+
+}  // namespace metalbench

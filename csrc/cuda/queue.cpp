@@ -1,0 +1,184 @@
+#include "cuda/queue.h"
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "core/errors.h"
+#include "cuda/launch.h"
+#include "cuda/mirror.h"
+
+namespace metalbench::cuda {
+namespace {
+
+constexpr unsigned without_timing = 2;  // CU_EVENT_DISABLE_TIMING
+// The share of the GPU's memory that freed buffers may keep.
+constexpr std::size_t share_of_free_memory = 4;
+// The host first spins for this time, so that it sees the end at once.
+constexpr auto busy_wait = std::chrono::milliseconds(2);
+constexpr auto rest = std::chrono::microseconds(50);
+constexpr auto grace = std::chrono::seconds(2);
+
+std::size_t most_free_bytes(const Gpu& gpu) {
+  std::size_t bytes = 0;
+  gpu.check(gpu.driver().cuDeviceTotalMem_v2(&bytes, gpu.number()), "read the GPU's memory");
+  return bytes / share_of_free_memory;
+}
+
+struct CudaLaunch final : QueuedLaunch {
+  explicit CudaLaunch(std::shared_ptr<const Gpu> gpu) : table(std::move(gpu)) {}
+  Table table;
+  Launch launch;
+  std::vector<std::uint32_t> indices;  // of the bindings
+  std::vector<bool> writes;            // to each binding
+};
+
+class CudaMarker final : public QueueMarker {
+ public:
+  explicit CudaMarker(std::shared_ptr<const Gpu> gpu) : gpu_(std::move(gpu)) {
+    gpu_->check(gpu_->driver().cuEventCreate(&event_, without_timing), "make an event");
+    gpu_->check(gpu_->driver().cuEventRecord(event_, gpu_->stream()), "record an event");
+  }
+  ~CudaMarker() override {
+    if (gpu_->lost().empty()) (void)gpu_->driver().cuEventDestroy_v2(event_);
+  }
+  CudaMarker(const CudaMarker&) = delete;
+  CudaMarker& operator=(const CudaMarker&) = delete;
+
+  [[nodiscard]] bool is_reached() override {
+    gpu_->use();
+    const Result state = gpu_->driver().cuEventQuery(event_);
+    if (state == result::not_ready) return false;
+    gpu_->check(state, "wait for kernels");
+    return true;
+  }
+
+ private:
+  std::shared_ptr<const Gpu> gpu_;
+  Event event_ = nullptr;
+};
+
+class CudaQueue final : public Queue {
+ public:
+  explicit CudaQueue(std::shared_ptr<const Gpu> gpu)
+      : Queue(most_free_bytes(*gpu)), gpu_(std::move(gpu)) {}
+
+  [[nodiscard]] std::unique_ptr<QueuedLaunch> prepare(Dispatch dispatch) override {
+    auto made = std::make_unique<CudaLaunch>(gpu_);
+    std::set<std::shared_ptr<Mirror>> storages;
+    made->launch = make_launch(gpu_, dispatch, made->table, storages, nullptr);
+    const std::vector<Argument>& arguments = dispatch.pipeline->info().arguments;
+    for (const Binding& binding : dispatch.bindings) {
+      const auto argument = std::ranges::find(arguments, binding.name, &Argument::name);
+      made->indices.push_back(binding.index);
+      made->writes.push_back(argument->access == Access::read_write);
+    }
+    return made;
+  }
+
+  void launch(QueuedLaunch& queued, std::span<const Buffer> buffers) override {
+    auto& launch = static_cast<CudaLaunch&>(queued);
+    gpu_->use();
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
+      use(buffers[i], launch.writes[i]);
+      launch.launch.parameter.buffers[launch.indices[i]] = buffers[i].address();
+    }
+    launch.launch.submit(*gpu_);
+  }
+
+  void copy(const Buffer& to, const Buffer& from) override {
+    gpu_->use();
+    use(from, false);
+    use(to, true);
+    if (to.size() > 0) gpu_->enqueue_copy(to.address(), from.address(), to.size());
+  }
+
+  void write(const Buffer& to, const std::byte* from) override {
+    gpu_->use();
+    mirror_of(to)->store(to.offset(), from, to.size());
+  }
+
+  void read(std::byte* to, const Buffer& from) override {
+    // The copy itself cannot be interrupted.
+    wait();
+    mirror_of(from)->load(to, from.offset(), from.size());
+  }
+
+  void submit() override {}
+
+  void wait() override {
+    gpu_->use();
+    CudaMarker end(gpu_);
+    const Clock::time_point begin = Clock::now();
+    while (!end.is_reached()) {
+      check_time(end);
+      if (Clock::now() - begin < busy_wait) continue;
+      if (interrupted() && interrupted()()) throw Interrupted();
+      std::this_thread::sleep_for(rest);
+    }
+    for (const auto& mirror : std::exchange(viewed_, {})) mirror->publish();
+    trim_cache();
+  }
+
+  [[nodiscard]] std::shared_ptr<QueueMarker> mark() override {
+    gpu_->use();
+    return std::make_shared<CudaMarker>(gpu_);
+  }
+
+ private:
+  [[nodiscard]] std::shared_ptr<Storage> allocate_storage(std::size_t size) override {
+    return make_mirror(gpu_, size, false);
+  }
+
+  [[nodiscard]] static std::shared_ptr<Mirror> mirror_of(const Buffer& buffer) {
+    auto mirror = cuda::mirror_of(buffer.storage());
+    if (mirror == nullptr) {
+      throw DispatchError("a buffer belongs to another device; allocate it on this one");
+    }
+    return mirror;
+  }
+
+  // After the deadline, let short kernels end, so that the GPU stays usable.
+  void check_time(CudaMarker& end) {
+    try {
+      (void)time_left();
+    } catch (const TimeLimitExceeded& error) {
+      const Clock::time_point last = Clock::now() + grace;
+      while (Clock::now() < last) {
+        if (end.is_reached()) throw;
+        std::this_thread::sleep_for(rest);
+      }
+      gpu_->lose(error.what());
+      throw TimeLimitExceeded(
+          std::string(error.what()) +
+          "; NVIDIA GPUs cannot stop a running kernel: the kernel ends with its process; open the "
+          "device again in another process");
+    }
+  }
+
+  void use(const Buffer& buffer, bool writes) {
+    // Without a shared pointer to it, which costs more than the launch of a kernel allows.
+    auto* mirror = dynamic_cast<Mirror*>(buffer.storage().get());
+    if (mirror != nullptr) {
+      if (!mirror->use(writes) || !writes) return;
+    } else if (!mirror_of(buffer)->use(writes) || !writes) {
+      return;
+    }
+    viewed_.insert(mirror_of(buffer));
+  }
+
+  std::shared_ptr<const Gpu> gpu_;
+  std::set<std::shared_ptr<Mirror>> viewed_;  // written by submitted work, with a view of the host
+};
+
+}  // namespace
+
+std::shared_ptr<Queue> make_queue(std::shared_ptr<const Gpu> gpu) {
+  return std::make_shared<CudaQueue>(std::move(gpu));
+}
+
+}  // namespace metalbench::cuda
