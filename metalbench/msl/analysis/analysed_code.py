@@ -149,6 +149,54 @@ class AnalysedCode(LocatedCode):
         is_known = isinstance(self.uniformity.get(condition), Constant)
         return not is_known and self._guards.is_bounds_guard(branch)
 
+    def is_choice_of_uniform_branches(self, branch: BasicBlock) -> bool:
+        """Return whether a condition is a uniform value for each side of earlier uniform branches.
+
+        LLVM replaces a condition by a phi of constants where it has tested it before. The phi is
+        uniform if no divergent branch leads to two of its values.
+        """
+        made = self.definitions.get(branch.terminator.operands[0].text)
+        if not isinstance(made, Phi):
+            return False
+        blocks = {each.name: each for each in self.flow.order}
+        values = {
+            source: value
+            for value, source in zip(made.operands, made.sources, strict=True)
+            if not value.is_undefined
+        }
+        if any(
+            self.uniformity.get(value, blocks[source]) is not UNIFORM
+            for source, value in values.items()
+        ):
+            return False
+        tested = {value.text for value in values.values() if value.is_local}
+        names = {
+            source: self._find_tested_value(blocks[source], value, tested)
+            for source, value in values.items()
+        }
+        block = next(each for each in self.flow.order if made in each.instructions)
+        for region in self.uniformity.divergence.regions.values():
+            if block is region.join or block in region.blocks:
+                sources = {each.name for each in (*region.blocks, region.branch)}
+                if len({name for source, name in names.items() if source in sources}) > 1:
+                    return False
+        return True
+
+    def _find_tested_value(self, block: BasicBlock, value: Value, tested: Collection[str]) -> str:
+        """Return which of the `tested` values a constant is in a block, or the value itself.
+
+        Only the side of a branch for which the tested value is the constant leads to the block.
+        """
+        for each in self.flow.order:
+            if each.terminator.opcode != "br" or len(each.successors) < 2 or value.is_local:
+                continue
+            condition = each.terminator.operands[0].text
+            side = each.successors[0 if value.integer else 1]
+            is_only_way = side.predecessors == [each] and self.flow.dominates(side, block)
+            if condition in tested and is_only_way:
+                return condition
+        return value.text
+
     @cached_property
     def tails(self) -> frozenset[BasicBlock]:
         """Blocks for the last elements of an array, which a few threads of a grid run."""

@@ -374,7 +374,7 @@ def _find_divergent_branches(code: AnalysedCode) -> Iterator[PerformanceFinding]
         loop = code.find_loop(branch)
         if loop is None or region.join not in loop.blocks or code.find_header(branch.terminator):
             continue
-        if code.is_bounds_guard(branch):
+        if code.is_bounds_guard(branch) or code.is_choice_of_uniform_branches(branch):
             continue
         sides = [_find_side(each, region.blocks) for each in branch.successors]
         if len(sides) != 2 or not all(side <= loop.blocks for side in sides):
