@@ -63,7 +63,6 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
             "joins": "columns",
             "column_norm": "common/batch_norm",
             "pixel_norm": "kernelbench/level1/kb1_034_instance_norm",
-            "global_mean": "full/densenet",
             "pool": "pool",
         },
     ),

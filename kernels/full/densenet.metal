@@ -7,19 +7,22 @@
 // dispatch: stem  threadgroups=(ceil_div(growth, BN), ceil_div(batch * height * width, BM))  threads=(128)
 // dispatch: second_layer  threadgroups=(ceil_div(growth, BN), ceil_div(batch * height * width, BM))  threads=(128)
 // dispatch: third_layer  threadgroups=(ceil_div(growth, BN), ceil_div(batch * height * width, BM))  threads=(128)
-// dispatch: average  threadgroups=(ceil_div(3 * growth, 4), batch)  threads=(32)
+// dispatch: average  threadgroups=(ceil_div(3 * growth, 32), batch)  threads=(8, DOWN)
 // dispatch: classify  threadgroups=(ceil_div(classes, 32), batch)  threads=(32)
 // scratch: features float32 (batch, height, width, 3 * growth)
 // scratch: means float32 (batch, 3 * growth)
 // tune: BM = 32, 64
 // tune: BN = 16, 32
 // tune: BK = 16, 8
+// tune: DOWN = 16, 4
+// defaults: cpu DOWN = 4
 // defaults: cuda float32 BM = 64, BN = 32
 // dtypes: float32, float16, bfloat16
 #include "metalbench/activations.h"
+#include "metalbench/columns.h"
 #include "metalbench/convolution.h"
 #include "metalbench/dense.h"
-#include "metalbench/global_mean.h"
+#include "metalbench/joins.h"
 #include "metalbench/tiles.h"
 using namespace metalbench;
 
@@ -65,14 +68,9 @@ static void grow(device const T* x, device const DTYPE* w, device float* to, Vol
 [[kernel]] void average(device const float* features, device float* means, constant uint& height,
                         constant uint& width, constant uint& growth,
                         uint2 group [[threadgroup_position_in_grid]],
-                        uint lane [[thread_index_in_simdgroup]]) {
-  const uint channels = 3 * growth;
-  const uint count = height * width;
-  const float4 mean =
-      global_mean(features + ulong(group.y) * count * channels, count, 4 * group.x, channels, lane);
-  if (lane == 0) {
-    store_quad(means + group.y * channels, 4 * group.x, channels, mean);
-  }
+                        uint2 at [[thread_position_in_threadgroup]]) {
+  threadgroup float4 partial[DOWN][8];
+  reduce_columns<8, DOWN>(Mean(), features, means, height * width, 3 * growth, group, at, partial);
 }
 
 [[kernel]] void classify(device const float* means, device const DTYPE* w_classes, device DTYPE* y,

@@ -2,11 +2,11 @@
 // Each 3 x 3 convolution is an implicit matrix product with zeros around the image (Same of
 // metalbench/convolution.h); relu and the residual are the map through which its sums leave the
 // registers, so the block's second convolution, the addition and the relu are one dispatch. The
-// mean has a SIMD-group for four channels of an image, the dense layer one for 32 classes.
+// mean has a threadgroup for 32 channels of an image, the dense layer a SIMD-group for 32 classes.
 // dispatch: stem  threadgroups=(ceil_div(channels, BN), ceil_div(batch * height * width, BM))  threads=(128)
 // dispatch: enter_block  threadgroups=(ceil_div(channels, BN), ceil_div(batch * height * width, BM))  threads=(128)
 // dispatch: leave_block  threadgroups=(ceil_div(channels, BN), ceil_div(batch * height * width, BM))  threads=(128)
-// dispatch: average  threadgroups=(ceil_div(channels, 4), batch)  threads=(32)
+// dispatch: average  threadgroups=(ceil_div(channels, 32), batch)  threads=(8, DOWN)
 // dispatch: classify  threadgroups=(ceil_div(classes, 32), batch)  threads=(32)
 // scratch: stemmed float32 (batch, height, width, channels)
 // scratch: inner float32 (batch, height, width, channels)
@@ -15,12 +15,15 @@
 // tune: BM = 32, 64
 // tune: BN = 16, 32
 // tune: BK = 16, 8
+// tune: DOWN = 16, 4
+// defaults: cpu DOWN = 4
 // defaults: cuda float32 BM = 64, BN = 32
 // dtypes: float32, float16, bfloat16
 #include "metalbench/activations.h"
+#include "metalbench/columns.h"
 #include "metalbench/convolution.h"
 #include "metalbench/dense.h"
-#include "metalbench/global_mean.h"
+#include "metalbench/joins.h"
 #include "metalbench/tiles.h"
 using namespace metalbench;
 
@@ -73,13 +76,9 @@ static void convolve(device const T* x, device const DTYPE* w, device float* y, 
 [[kernel]] void average(device const float* outer, device float* means, constant uint& height,
                         constant uint& width, constant uint& channels,
                         uint2 group [[threadgroup_position_in_grid]],
-                        uint lane [[thread_index_in_simdgroup]]) {
-  const uint count = height * width;
-  const float4 mean =
-      global_mean(outer + ulong(group.y) * count * channels, count, 4 * group.x, channels, lane);
-  if (lane == 0) {
-    store_quad(means + group.y * channels, 4 * group.x, channels, mean);
-  }
+                        uint2 at [[thread_position_in_threadgroup]]) {
+  threadgroup float4 partial[DOWN][8];
+  reduce_columns<8, DOWN>(Mean(), outer, means, height * width, channels, group, at, partial);
 }
 
 [[kernel]] void classify(device const float* means, device const DTYPE* w_classes, device DTYPE* y,

@@ -18,6 +18,20 @@ struct Extent {
   uint width;
 };
 
+// Joins `result` and the Width pixels from column `at` of a line.
+template <uint Width, bool Whole, typename Op, typename T>
+INLINED inline float4 join_line(Op op, float4 result, device const T* x, uint index, uint at,
+                                Extent from, uint channels, uint channel) {
+  device const T* line = x + ulong(index) * (from.width * channels);
+  UNROLLED_ON_GPU
+  for (uint w = 0; w < Width; ++w) {
+    device const T* pixel = line + (at + w) * channels;
+    result =
+        op.join(result, Whole ? quad_at(pixel + channel, 0) : load_quad(pixel, channel, channels));
+  }
+  return result;
+}
+
 // Four channels of the window of Depth x Height x Width pixels whose first one is `at` (its z
 // counts slices of all images). Whole: the channels are a multiple of four.
 template <uint Depth, uint Height, uint Width, bool Whole, typename Op, typename T>
@@ -26,14 +40,19 @@ inline float4 window(Op op, device const T* x, Extent from, uint channels, uint 
   float4 result = op.first();
   ROLLED
   for (uint d = 0; d < Depth; ++d) {
-    UNROLLED_ON_GPU
-    for (uint h = 0; h < Height; ++h) {
-      device const T* line = plane + ulong(d * from.height + h) * (from.width * channels);
+    const uint first = d * from.height;
+    // All loads of a slice of up to nine pixels are on their way together, or all of a line.
+    if (Height * Width <= 9) {
       UNROLLED_ON_GPU
-      for (uint w = 0; w < Width; ++w) {
-        device const T* pixel = line + (at.x + w) * channels;
-        result = op.join(result,
-                         Whole ? quad_at(pixel + channel, 0) : load_quad(pixel, channel, channels));
+      for (uint h = 0; h < Height; ++h) {
+        result =
+            join_line<Width, Whole>(op, result, plane, first + h, at.x, from, channels, channel);
+      }
+    } else {
+      ROLLED
+      for (uint h = 0; h < Height; ++h) {
+        result =
+            join_line<Width, Whole>(op, result, plane, first + h, at.x, from, channels, channel);
       }
     }
   }

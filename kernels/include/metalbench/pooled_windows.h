@@ -15,6 +15,24 @@
 
 namespace metalbench {
 
+// Writes the sum over the Down threads of four columns to `partial`, (images, tiles, filters), by
+// all threads of a threadgroup, Across of them beside each other.
+template <uint Across, uint Down>
+INLINED inline void add_down(device float* partial, float4 sum, uint column, uint filters,
+                             uint2 tile_and_image, uint tiles, threadgroup float4* memory,
+                             uint thread_index) {
+  memory[thread_index] = sum;
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  if (thread_index < Across && column < filters) {
+    UNROLLED
+    for (uint i = 1; i < Down; ++i) {
+      sum += memory[thread_index + i * Across];
+    }
+    const ulong row = ulong(tile_and_image.y) * tiles + tile_and_image.x;
+    store_quad(partial + row * filters, column, filters, sum);
+  }
+}
+
 template <typename Steps, uint Pool, typename Join, typename Map, uint TileM, uint TileN,
           uint TileK>
 struct PooledWindows {
@@ -65,6 +83,7 @@ struct PooledWindows {
       const Sources sources = Sources::of(image + part / Steps::kPhases * slice, w, volume, filters,
                                           part % Steps::kPhases);
       Tile product(pooled.corner, memory, place);
+      // check: allow registers what all phases have in common is computed once, before the loop
       sources.multiply(product);
       pooled.windows = sources.patches.rows() / kRows;
       pooled.join(map, spill<TileN>(product));
@@ -114,16 +133,43 @@ struct PooledWindows {
     for (uint i = 0; i < kKept; ++i) {
       sum += has(i) ? after(kept[i], window(i), column()) : float4(0.0f);
     }
-    memory[place.thread_index] = sum;
-    threadgroup_barrier(mem_flags::mem_threadgroup);
-    if (place.thread_index < kAcross && column() < filters) {
-      UNROLLED
-      for (uint i = 1; i < kDown; ++i) {
-        sum += memory[place.thread_index + i * kAcross];
-      }
-      const ulong row = ulong(tile_and_image.y) * tiles + tile_and_image.x;
-      store_quad(partial + row * filters, column(), filters, sum);
+    add_down<kAcross, kDown>(partial, sum, column(), filters, tile_and_image, tiles, memory,
+                             place.thread_index);
+  }
+};
+
+// PooledWindows::add where each pixel is a window: a thread takes one pixel after the other from
+// threadgroup memory, so that the code has the map once.
+template <typename Steps, typename Map, uint TileM, uint TileN, uint TileK>
+struct PixelSums {
+  using Sources = WindowTile<float, Steps, TileM, TileN, TileK>;
+  using Tile = typename Sources::Tile;
+  static_assert(Steps::kPhases == 1, "a tile is of one phase");
+  static constant constexpr uint kMemory = Spilled<Tile, TileM, TileN>::kMemory;
+  static constant constexpr uint kAcross = TileN / 4;
+  static constant constexpr uint kDown = kTileThreads / kAcross;
+
+  INLINED static void add(device const float* x, device const float* w, device float* partial,
+                          Volume volume, uint filters, Map map, uint3 tile, uint tiles,
+                          threadgroup float4* memory, Place place) {
+    volume.batch = 1;
+    const uint image = volume.depth * volume.height * volume.width * volume.pitch;
+    const Sources sources = Sources::of(x + ulong(tile.z) * image, w, volume, filters, 0);
+    const uint2 corner = tile.xy * uint2(TileN, TileM);
+    Tile product(corner, memory, place);
+    sources.multiply(product);
+    threadgroup const float4* sums = (threadgroup const float4*)spill<TileN>(product);
+    const uint column = corner.x + 4 * (place.thread_index % kAcross);
+    const uint rows = sources.patches.rows();
+    float4 sum = 0.0f;
+    ROLLED
+    for (uint i = place.thread_index; i < TileM * kAcross; i += kTileThreads) {
+      const uint row = corner.y + i / kAcross;
+      sum += row < rows && column < filters ? map(sums[i], row, column) : float4(0.0f);
     }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    add_down<kAcross, kDown>(partial, sum, column, filters, tile.yz, tiles, memory,
+                             place.thread_index);
   }
 };
 

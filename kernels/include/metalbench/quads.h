@@ -70,6 +70,7 @@ inline typename Widened<T>::Four load_quad(device const T* row, uint column, uin
                                            typename Widened<T>::One beyond = 0) {
   using W = Widened<T>;
   using Four = typename W::Four;
+  // check: allow divergent-branch the last quad of a row at most has fewer than four columns
   if (Full || column + 4 <= cols) {
     return Whole ? quad_at(row + column, 0)
                  : Four(typename W::Loaded(*(device const typename W::Packed*)(row + column)));

@@ -28,4 +28,16 @@ threadgroup const float* spill(thread const Tile& product) {
   return rows;
 }
 
+// Product::store by way of a spilled tile, one quad after the other: the code has an epilogue of
+// many instructions once.
+template <uint TileM, uint TileN, typename Tile, typename Epilogue>
+void store_spilled(thread const Tile& product, Epilogue epilogue) {
+  constexpr uint across = TileN / 4;
+  threadgroup const float4* sums = (threadgroup const float4*)spill<TileN>(product);
+  ROLLED
+  for (uint i = product.place.thread_index; i < TileM * across; i += kTileThreads) {
+    epilogue(product.corner.y + i / across, product.corner.x + 4 * (i % across), sums + i);
+  }
+}
+
 }  // namespace metalbench

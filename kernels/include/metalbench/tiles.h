@@ -74,6 +74,7 @@ struct Product {
     Right columns;
     rows.source = a;
     columns.source = b;
+    // check: allow registers where a thread's rows begin is computed once for all steps
     rows.begin(corner.y, thread_index);
     columns.begin(corner.x, thread_index);
     UNROLLED
@@ -98,6 +99,7 @@ struct Product {
       columns.put(pair + Left::kTile, thread_index);
       threadgroup_barrier(mem_flags::mem_threadgroup);
       if (k + TileK < depth) {
+        // check: allow registers the next tile arrives in registers while a thread has the sums
         rows.fetch(k + TileK, thread_index);
         columns.fetch(k + TileK, thread_index);
       }

@@ -22,7 +22,8 @@ inline float4 kept_spread(Spread<float> all) {
 }
 
 // The moments of `count` rows of a spilled tile, in `kAcross` threads for four columns each; the
-// others of the column have their part.
+// others of the column have their part. Both loops take one row after the other, so that the code
+// has what is normalised once.
 template <uint TileM, uint TileN>
 struct TileSpread {
   static constant constexpr uint kAcross = TileN / 4;
@@ -32,19 +33,15 @@ struct TileSpread {
   INLINED static Spread<float4> part(Sums sums, uint count, uint thread_index) {
     const uint first = thread_index / kAcross;
     const float own = first < count ? float((count - first + kDown - 1) / kDown) : 0.0f;
-    float4 kept[TileM / kDown];
     float4 sum = 0.0f;
-    UNROLLED
-    for (uint i = 0; i < TileM / kDown; ++i) {
-      const uint row = first + i * kDown;
-      kept[i] = row < count ? sums(row) : float4(0.0f);
-      sum += kept[i];
+    ROLLED
+    for (uint row = first; row < count; row += kDown) {
+      sum += sums.map_row(row);
     }
     const float4 mean = sum / max(own, 1.0f);
     float4 squares = 0.0f;
-    UNROLLED
-    for (uint i = 0; i < TileM / kDown; ++i) {
-      const float4 d = first + i * kDown < count ? kept[i] - mean : float4(0.0f);
+    for (uint row = first; row < count; row += kDown) {
+      const float4 d = sums.quad(row) - mean;
       squares = fma(d, d, squares);
     }
     return {own, mean, squares};
@@ -76,11 +73,15 @@ struct MappedSums {
   uint across;
   uint filters;
   Map map;
-  float4 operator()(uint row) const {
+
+  threadgroup float4& quad(uint row) const {
+    return ((threadgroup float4*)tile)[row * (TileN / 4) + across];
+  }
+  float4 map_row(uint row) const {
     const uint column = corner.x + 4 * across;
     const uint pixel = patches.output_row(corner.y + row);
-    const float4 v =
-        map(((threadgroup const float4*)tile)[row * (TileN / 4) + across], pixel, column);
+    const float4 v = map(quad(row), pixel, column);
+    quad(row) = v;
     if (y) {
       store_quad(y + ulong(pixel) * filters, column, filters, v);
     }

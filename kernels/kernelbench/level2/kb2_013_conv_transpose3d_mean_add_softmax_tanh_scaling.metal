@@ -25,17 +25,16 @@ using namespace metalbench;
                            uint3 at [[thread_position_in_grid]]) {
   const uint column = 4 * at.x;
   const uint pixels = height * width;
-  float4 inner = 0.0f;
-  for (uint slice = 1; slice + 1 < depth; ++slice) {
-    const ulong pixel = (ulong(at.z) * depth + slice) * pixels + at.y;
-    inner += load_quad(x + pixel * channels, column, channels);
-  }
-  const ulong begin = ulong(at.z) * depth * pixels + at.y;
-  const ulong end = begin + ulong(depth - 1) * pixels;
-  const float4 first = load_quad(x + begin * channels, column, channels);
-  const float4 last = depth > 1 ? load_quad(x + end * channels, column, channels) : float4(0.0f);
-  device float* to = planes + (ulong(at.z) * 3 * pixels + at.y) * channels;
   const ulong plane = ulong(pixels) * channels;
+  device const float* slice = x + (ulong(at.z) * depth * pixels + at.y) * channels;
+  const float4 first = load_quad(slice, column, channels);
+  float4 inner = 0.0f;
+  for (uint i = 1; i + 1 < depth; ++i) {
+    slice += plane;
+    inner += load_quad(slice, column, channels);
+  }
+  const float4 last = depth > 1 ? load_quad(slice + plane, column, channels) : float4(0.0f);
+  device float* to = planes + (ulong(at.z) * 3 * pixels + at.y) * channels;
   store_quad(to, column, channels, depth > 1 ? inner + first : float4(0.0f));
   store_quad(to + plane, column, channels, inner + first + last);
   store_quad(to + 2 * plane, column, channels, inner + last);

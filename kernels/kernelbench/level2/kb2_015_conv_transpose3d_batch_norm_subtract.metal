@@ -69,10 +69,11 @@ struct LessOwnMean {
 
 [[kernel]] void scale(device float* moments, device const float* batch_moments,
                       constant uint& filters, uint2 at [[thread_position_in_grid]]) {
+  // check: allow strided-access pairs of a mean and a factor, few per image
   moments[2 * (at.y * filters + at.x) + 1] = batch_moments[2 * at.x + 1];
 }
 
-[[kernel, max_total_threads_per_threadgroup(QUADS * DOWN)]] void apply(
+[[kernel, max_total_threads_per_threadgroup(QUADS* DOWN)]] void apply(
     device const float* moments, device const float* batch_norm_weight,
     device const float* batch_norm_bias, device float* y, constant uint& depth,
     constant uint& height, constant uint& width, constant uint& filters,

@@ -13,6 +13,7 @@
 // tune: BK = 16, 8
 // tune: TG = 64, 32, 128, 256
 #include "metalbench/activations.h"
+#include "metalbench/divisor.h"
 #include "metalbench/window_norms.h"
 using namespace metalbench;
 
@@ -54,9 +55,11 @@ using namespace metalbench;
                        uint lane [[thread_index_in_simdgroup]]) {
   device const float2* channels = (device const float2*)moments + image * filters;
   device const float2* wholes = (device const float2*)group_moments + image * groups;
+  const Divisor own = Divisor::of(filters / groups);
   float sum = 0.0f;
   for (uint c = lane; c < filters; c += 32) {
-    const float2 whole = wholes[c / (filters / groups)];
+    const float2 whole = wholes[own.quotient(c)];
+    // check: allow strided-access pairs of a mean and a deviation, few per image
     sum += fma((channels[c].x - whole.x) * whole.y, group_norm_weight[c], group_norm_bias[c]);
   }
   sum = simd_sum(sum);

@@ -56,6 +56,7 @@ using namespace metalbench;
                        device float* y, constant uint& filters, constant uint& groups,
                        uint2 at [[thread_position_in_grid]]) {
   const uint index = at.y * filters + at.x;
+  // check: allow strided-access pairs of a mean and a deviation, few per image
   const float mean = ((device const float2*)moments)[index].x;
   const uint group = at.y * groups + at.x / (filters / groups);
   const float2 whole = ((device const float2*)group_moments)[group];

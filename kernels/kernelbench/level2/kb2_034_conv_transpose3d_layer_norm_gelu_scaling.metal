@@ -7,11 +7,11 @@
 // tune: BN = 64, 32
 // tune: BK = 16, 8
 // tune: QUADS = 8, 4, 16
-// tune: DOWN = 8, 4, 16
-// tune: KEEP = 8, 4
+// tune: DOWN = 16, 4, 8
+// tune: KEEP = 4, 8
 // tune: BUFFERS = 1, 2
-// defaults: cpu BUFFERS = 2
-// defaults: cuda BUFFERS = 2
+// defaults: cpu BUFFERS = 2, DOWN = 8, KEEP = 8
+// defaults: cuda BUFFERS = 2, DOWN = 8, KEEP = 8
 #include "metalbench/activations.h"
 #include "metalbench/column_norm.h"
 #include "metalbench/window_products.h"

@@ -65,6 +65,7 @@ struct ExpOfClipped {
   UNROLLED
   for (uint i = 0; i < 4; ++i) {
     if (column + i < filters) {
+      // check: allow strided-access pairs of a mean and a deviation, few per image
       factor[i] /= means[column + i].x;
     }
   }

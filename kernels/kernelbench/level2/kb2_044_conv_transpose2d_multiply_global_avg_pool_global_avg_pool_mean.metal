@@ -11,10 +11,11 @@
 // tune: QUADS = 16, 4, 8
 // tune: DOWN = 8, 4, 16, 32
 #include "metalbench/columns.h"
+#include "metalbench/divisor.h"
 #include "metalbench/joins.h"
 using namespace metalbench;
 
-[[kernel, max_total_threads_per_threadgroup(QUADS * DOWN)]] void add_pixels(
+[[kernel, max_total_threads_per_threadgroup(QUADS* DOWN)]] void add_pixels(
     device const float* x, device float* lines, constant uint& width, constant uint& channels,
     uint2 group [[threadgroup_position_in_grid]], uint2 at [[thread_position_in_threadgroup]]) {
   threadgroup float4 partial[DOWN][QUADS];
@@ -26,13 +27,17 @@ using namespace metalbench;
                           constant uint& height, constant uint& width, constant uint& channels,
                           uint3 at [[thread_position_in_grid]]) {
   const uint column = 4 * at.x;
+  const ulong first = ulong(at.z) * height + at.y / 2;
+  device const float* line = lines + first * channels;
+  device const float* pixel = x + first * width * channels;
   float4 sum = 0.0f;
-  for (uint line = at.y / 2; line < height; ++line) {
-    const ulong index = ulong(at.z) * height + line;
-    sum += load_quad(lines + index * channels, column, channels);
+  for (uint i = at.y / 2; i < height; ++i) {
+    sum += load_quad(line, column, channels);
     if (at.y % 2 == 1) {
-      sum -= load_quad(x + index * width * channels, column, channels);
+      sum -= load_quad(pixel, column, channels);
     }
+    line += channels;
+    pixel += width * channels;
   }
   store_quad(sums + (at.z * 4 + at.y) * channels, column, channels, sum);
 }
@@ -42,12 +47,15 @@ using namespace metalbench;
                        constant uint& height, constant uint& width, constant uint& channels,
                        constant uint& filters, uint2 at [[threadgroup_position_in_grid]],
                        uint lane [[thread_index_in_simdgroup]]) {
+  const RowColumn step = RowColumn::of(32, channels);
+  RowColumn position = RowColumn::of(lane, channels);
   float sum = 0.0f;
   for (uint i = lane; i < 9 * channels; i += 32) {
-    const uint tap = i / channels;
+    const uint tap = position.row;
     const uint kind = (tap / 3 == 0 ? 2 : 0) + (tap % 3 == 0 ? 1 : 0);
     sum = fma(conv_transpose_weight[at.x * 9 * channels + i],
-              sums[(at.y * 4 + kind) * channels + i % channels], sum);
+              sums[(at.y * 4 + kind) * channels + position.column], sum);
+    position = position.after(step, channels);
   }
   sum = simd_sum(sum);
   if (lane == 0) {

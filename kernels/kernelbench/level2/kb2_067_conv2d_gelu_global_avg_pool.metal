@@ -29,14 +29,13 @@ struct MeanOfShares : Sum {
     constant uint& filters, uint3 tile [[threadgroup_position_in_grid]],
     uint3 grid [[threadgroups_per_grid]], PLACE_ARGUMENTS) {
   using Steps = Forward<Once, Along<3>, Along<3>>;
-  using Pool = PooledWindows<Steps, 1, Sum, AsItIs, BM, BN, BK>;
-  threadgroup float4 memory[Pool::kMemory];
-  const Pool pool = Pool::of(x, conv_weight, {1, 1, height, width, channels, channels}, filters, {},
-                             tile, memory, PLACE);
-  pool.add(shares, BiasedThen<float, Gelu>{{conv_bias, filters}}, tile.yz, grid.y, memory);
+  using Pixels = PixelSums<Steps, BiasedThen<float, Gelu>, BM, BN, BK>;
+  threadgroup float4 memory[Pixels::kMemory];
+  Pixels::add(x, conv_weight, shares, {1, 1, height, width, channels, channels}, filters,
+              {{conv_bias, filters}}, tile, grid.y, memory, PLACE);
 }
 
-[[kernel, max_total_threads_per_threadgroup(QUADS * DOWN)]] void finish(
+[[kernel, max_total_threads_per_threadgroup(QUADS* DOWN)]] void finish(
     device const float* shares, device float* y, constant uint& height, constant uint& width,
     constant uint& filters, uint2 group [[threadgroup_position_in_grid]],
     uint2 at [[thread_position_in_threadgroup]]) {

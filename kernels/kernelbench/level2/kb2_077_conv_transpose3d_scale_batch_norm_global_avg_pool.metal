@@ -65,6 +65,7 @@ struct Doubled {
                        device float* y, constant uint& filters,
                        uint2 at [[thread_position_in_grid]]) {
   const uint index = at.y * filters + at.x;
+  // check: allow strided-access pairs of a mean and a deviation, few per image
   const float mean = ((device const float2*)moments)[index].x;
   const float2 whole = ((device const float2*)batch_moments)[at.x];
   y[index] = fma((mean - whole.x) * whole.y, batch_norm_weight[at.x], batch_norm_bias[at.x]);

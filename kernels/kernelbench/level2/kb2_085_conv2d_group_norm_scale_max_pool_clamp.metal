@@ -63,9 +63,7 @@ struct LargestNormalised {
   const Extent from = {1, height - 2, width - 2};
   const uint channel = 4 * place.x;
   const uint image = place.z / (from.height / 4);
-  LargestNormalised largest = {0.0f, 0.0f, load_quad(group_norm_weight, channel, filters),
-                               load_quad(group_norm_bias, channel, filters),
-                               load_quad(scale, channel, filters)};
+  LargestNormalised largest;
   UNROLLED
   for (uint i = 0; i < 4; ++i) {
     const uint group = min(channel + i, filters - 1) / (filters / groups);
@@ -73,5 +71,8 @@ struct LargestNormalised {
     largest.mean[i] = moment.x;
     largest.scale[i] = moment.y;
   }
+  largest.weight = load_quad(group_norm_weight, channel, filters);
+  largest.bias = load_quad(group_norm_bias, channel, filters);
+  largest.factor = load_quad(scale, channel, filters);
   metalbench::pool<1, 4, 4, 4>(largest, sums, y, from, filters, place);
 }

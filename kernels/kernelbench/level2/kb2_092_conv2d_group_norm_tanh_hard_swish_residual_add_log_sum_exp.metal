@@ -17,6 +17,7 @@
 // defaults: cuda BUFFERS = 2
 #include "metalbench/activations.h"
 #include "metalbench/channel_rows.h"
+#include "metalbench/divisor.h"
 #include "metalbench/window_norms.h"
 using namespace metalbench;
 
@@ -25,12 +26,12 @@ struct Normalised {
   device const float* sums;
   device const float2* moments;
   uint channels;
-  uint own;  // channels of a group
+  Divisor own;  // channels of a group
   float4 operator()(uint column) const {
     float4 v = load_quad(sums, column, channels);
     UNROLLED
     for (uint i = 0; i < 4; ++i) {
-      const float2 moment = moments[min(column + i, channels - 1) / own];
+      const float2 moment = moments[own.quotient(min(column + i, channels - 1))];
       v[i] = (v[i] - moment.x) * moment.y;
     }
     return v;
@@ -76,7 +77,7 @@ struct Residual {
   const uint2 at = lane_of_row<LANES>(group.x, PLACE);
   const ulong pixel = ulong(group.y) * ((height - 2) * (width - 2)) + at.y;
   device const float2* own = (device const float2*)moments + group.y * groups;
-  const Normalised norm = {sums + pixel * filters, own, filters, filters / groups};
+  const Normalised norm = {sums + pixel * filters, own, filters, Divisor::of(filters / groups)};
   const Residual source = {norm, {group_norm_weight, group_norm_bias, filters}};
   const float2 state = join_channels<RowExpSum, LANES>(source, filters, at.x);
   if (at.x == 0) {
