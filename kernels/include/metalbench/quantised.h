@@ -7,6 +7,7 @@
 //   Scale scale(g)   the same in registers, as scale(stored) makes it
 //   from(g)          is the format of what begins at group g
 //   at(scale, v)     is the weight of a code whose value(code) is v
+//   weights(pack, i, scale)  are those of the codes i .. i + 3 of a pack
 // A product with a vector scales the sum of a group, not each weight:
 //   factors(pack, i)  are numbers for the codes i .. i + 3 of a pack
 //   kCodes           of a row that a lane holds at once
@@ -32,7 +33,7 @@ constant constexpr uint kPack = 32;  // codes
 // known to the compiler.
 template <uint Bits, uint Codes = kPack>
 struct Pack {
-  static constant constexpr uint kWords = Codes * Bits / 32;
+  static constant constexpr uint kWords = (Codes * Bits + 31) / 32;
   uint words[kWords];
 
   Pack() = default;
@@ -60,6 +61,17 @@ struct Pack {
       for (uint i = 0; i < kWords; ++i) {
         words[i] = from[i];  // check: allow registers 5 bits are 20 words of 4 rows: 53 in float32
       }
+    }
+  }
+
+  // It begins at bit `shift` of a word and has up to 64 bits from that word on. Only words with its
+  // codes are read.
+  INLINED Pack(device const uint* from, uint shift) {
+    words[0] = from[0] >> shift;
+    if (kWords > 1 || shift + Codes * Bits > 32) {
+      const uint next = from[1];
+      words[0] |= next << 1 << (31 - shift);  // a shift by 32 is not defined
+      words[kWords - 1] = kWords > 1 ? next >> shift : words[0];
     }
   }
 
@@ -169,6 +181,17 @@ struct WholeNumbers {
     }
     return float4(factor(pack, i), factor(pack, i + 1), factor(pack, i + 2), factor(pack, i + 3));
   }
+  // Halves that are not centred are multiples of the weights' steps. A scale is below 2^104: steps
+  // are up to 2^24 times as large.
+  template <uint Codes>
+  INLINED static float4 weights(thread const Pack<Bits, Codes>& pack, uint i, Scale scale) {
+    if (Halves && !kIsCentred) {
+      const float4 steps = scale.s * kUnit * float4(back(i), back(i + 1), back(i + 2), back(i + 3));
+      return fma(steps, factors(pack, i), scale.b);
+    }
+    return float4(at(scale, value(pack.code(i))), at(scale, value(pack.code(i + 1))),
+                  at(scale, value(pack.code(i + 2))), at(scale, value(pack.code(i + 3))));
+  }
   INLINED static constexpr float back(uint i) { return 1.0f / float(1u << left(i)); }
   // The part of it that a sum has in common is left to the sum.
   INLINED static constexpr float power(uint i) {
@@ -253,6 +276,10 @@ struct Minifloat {
   INLINED static float4 factors(thread const Pack<kBits, Codes>& pack, uint i) {
     return Code::factors(pack, i);
   }
+  template <uint Codes>
+  INLINED static float4 weights(thread const Pack<kBits, Codes>& pack, uint i, Scale scale) {
+    return scale * (factors(pack, i) * Code::kUnit);
+  }
   INLINED static float4 operands(uint, float4 x) { return x; }
   INLINED static void add(thread float& sum, Scale scale, float2 products, float) {
     sum = fma(scale, total(products) * Code::kUnit, sum);
@@ -304,6 +331,26 @@ struct Weights {
       values[j] = Format::at(scale, Format::value((low >> (j * kBits)) & ((1u << kBits) - 1)));
     }
     return values;
+  }
+
+  // Count quads beside each other, from a column that is a multiple of as many elements, of which
+  // a row has a whole number: they have one scale.
+  template <uint Count, typename As>
+  INLINED void quads(thread Quad<As>* to, uint row, uint column) const {
+    constexpr uint codes = 4 * Count, bits = codes * kBits;
+    const uint at = row * (cols / codes) + column / codes;
+    const typename Format::Scale scale = format.scale(at / (kGroup / codes));
+    Pack<kBits, codes> pack;
+    if (bits % 32 == 0) {
+      pack = Pack<kBits, codes>(words + at * (bits / 32));
+    } else {
+      const uint bit = column / codes * bits;
+      pack = Pack<kBits, codes>(words + (word(row, 0) + bit / 32), bit % 32);
+    }
+    UNROLLED
+    for (uint i = 0; i < Count; ++i) {
+      to[i] = Quad<As>(Format::weights(pack, 4 * i, scale));
+    }
   }
 };
 

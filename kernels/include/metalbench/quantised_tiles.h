@@ -6,16 +6,26 @@
 
 namespace metalbench {
 
-// Rows along depth: B of x W^T.
-template <typename Format, typename As>
+// Rows along depth: B of x W^T. In tiles that lie within the matrix a thread loads eight weights
+// with one scale, if InEights and if the tile has elements of two bytes. Others are quads.
+template <typename Format, typename As, bool InEights = true>
 struct QuantisedRows {
   using element = As;
   using Line = uint;
   static constant constexpr bool kAlongDepth = true;
+  static constant constexpr bool kHasAdjacent = InEights && sizeof(As) == 2;
   Weights<Format> weights;
   uint rows;
 
   INLINED Line line(uint row) const { return row; }
+
+  INLINED bool whole(uint first, uint extent, uint step) const {
+    return kHasAdjacent && first + extent <= rows && weights.cols % step == 0;
+  }
+  template <uint Count>
+  INLINED void adjacent(thread Quad<As>* to, thread const Line& row, uint k, uint within) const {
+    weights.template quads<Count>(to, row, k + within);
+  }
 
   INLINED Quad<As> quad(thread const Line& row, uint k) const {
     return row < rows && k < weights.cols ? Quad<As>(weights.quad(row, k / 4)) : Quad<As>(As(0));
@@ -23,15 +33,24 @@ struct QuantisedRows {
 };
 
 // The matrix as it is: B of x W.
-template <typename Format, typename As>
+template <typename Format, typename As, bool InEights = true>
 struct QuantisedColumns {
   using element = As;
   using Line = uint;
   static constant constexpr bool kAlongDepth = false;
+  static constant constexpr bool kHasAdjacent = InEights && sizeof(As) == 2;
   Weights<Format> weights;
   uint depth;
 
   INLINED Line line(uint column) const { return column; }
+
+  INLINED bool whole(uint first, uint extent, uint step) const {
+    return kHasAdjacent && first + extent <= weights.cols && depth % step == 0;
+  }
+  template <uint Count>
+  INLINED void adjacent(thread Quad<As>* to, thread const Line& column, uint k, uint within) const {
+    weights.template quads<Count>(to, k + within, column);
+  }
 
   INLINED Quad<As> quad(thread const Line& column, uint k) const {
     return k < depth && column < weights.cols ? Quad<As>(weights.quad(k, column / 4))

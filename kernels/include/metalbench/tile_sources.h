@@ -175,10 +175,21 @@ struct FromDepth {
   using element = typename Source::element;
   using Line = typename Source::Line;
   static constant constexpr bool kAlongDepth = Source::kAlongDepth;
+  static constant constexpr bool kHasAdjacent = has_adjacent<Source>(0);
   Source source;
   uint first;
 
   INLINED Line line(uint i) const { return source.line(i); }
+  INLINED bool whole(uint from, uint extent, uint step) const {
+    return first % step == 0 && is_whole(source, from, extent, step, 0);
+  }
+  // A source that moves on with next() begins at depth 0.
+  template <uint Count>
+  INLINED void adjacent(thread Quad<element>* to, thread const Line& from, uint k,
+                        uint within) const {
+    take_adjacent<Count>(source, to, from, k, first + within, 0);
+  }
+  INLINED void next(uint step) { take_next(source, step, 0); }
   INLINED Quad<element> quad(thread const Line& from, uint k) const {
     return source.quad(from, first + k);
   }
