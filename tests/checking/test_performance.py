@@ -215,6 +215,57 @@ def test_minima_of_arguments_are_in_uniform_registers(tmp_path):
     assert registers_of("min(j, k)") <= registers_of("(j * k)")
 
 
+def test_elements_that_nothing_reads_are_not_in_registers(tmp_path):
+    # LLVM's code for a processor computes both elements of a vector for each of them.
+    unrolled = "#pragma clang loop unroll(full)"
+    body = f"""
+    float4 v[16];
+    {unrolled}
+    for (uint j = 0; j < 16; ++j) {{
+      v[j] = j * i < n ? float4(((device const packed_float4*)x)[i + j]) : float4(0);
+    }}
+    {unrolled}
+    for (uint j = 0; j < 4; ++j) {{
+      float4 a = v[4 * j], b = v[4 * j + 1], c = v[4 * j + 2], d = v[4 * j + 3];
+      v[4 * j] = a - c;
+      v[4 * j + 1] = b + c;
+      v[4 * j + 2] = c - b;
+      v[4 * j + 3] = b - d;
+    }}
+    {unrolled}
+    for (uint j = 0; j < 4; ++j) {{
+      float4 a = v[j], b = v[j + 4], c = v[j + 8], d = v[j + 12];
+      v[j] = a - c;
+      v[j + 4] = b + c;
+      v[j + 8] = c - b;
+      v[j + 12] = b - d;
+    }}
+    {unrolled}
+    for (uint j = 0; j < 16; ++j) ((device packed_float4*)y)[i + j] = packed_float4(v[j]);
+    """
+    bare = read_standalone_kernel(write(tmp_path, body), None)
+    lints = lint_kernel(bare.kernel, bare.task, bare.size, dtype_name="float32")
+    assert 64 <= lints.reports["f"].registers < 80
+
+
+def test_halves_of_a_word_are_in_the_registers_of_the_word(tmp_path):
+    unrolled = "#pragma clang loop unroll(full)"
+    body = f"""
+    half2 both[16];
+    {unrolled}
+    for (uint j = 0; j < 16; ++j) both[j] = as_type<half2>(as_type<uint>(x[i + j]) & 0x3FF03FF);
+    float s = 0;
+    {unrolled}
+    for (uint j = 0; j < 16; ++j) s = fma(s, s, float(both[j].x));
+    {unrolled}
+    for (uint j = 0; j < 16; ++j) s = fma(s, s, float(both[j].y));
+    y[i] = s;
+    """
+    bare = read_standalone_kernel(write(tmp_path, body), None)
+    lints = lint_kernel(bare.kernel, bare.task, bare.size, dtype_name="float32")
+    assert 16 <= lints.reports["f"].registers < 24
+
+
 def test_products_of_matrices_keep_accumulators_in_registers(tmp_path):
     body = """
     simdgroup_float8x8 sums[4];

@@ -18,6 +18,7 @@ from metalbench.msl.ir.model import (
     Atomic,
     BasicBlock,
     CallInstruction,
+    DebugRecord,
     Instruction,
     Memory,
     Part,
@@ -31,6 +32,20 @@ from metalbench.msl.ir.types import ArrayType, Float, Int, Layout, Pointer, Stru
 _THREADGROUP_ADDRESS = 1
 # LLVM's functions that are one instruction of integer arithmetic.
 _ARITHMETIC = ("llvm.umin.", "llvm.umax.", "llvm.smin.", "llvm.smax.", "llvm.abs.")
+# Instructions of vectors that compute an element from the same elements of their operands.
+_ELEMENTWISE = frozenset(
+    (
+        *("add", "sub", "mul", "udiv", "sdiv", "urem", "srem", "shl", "lshr", "ashr"),
+        *("and", "or", "xor", "fadd", "fsub", "fmul", "fdiv", "frem", "fneg", "fcmp", "icmp"),
+        *("fpext", "fptrunc", "fptosi", "fptoui", "sitofp", "uitofp", "select", "phi"),
+    )
+)
+_ELEMENTWISE_FUNCTIONS = (
+    *("llvm.fma.", "llvm.fmuladd.", "llvm.fabs.", "llvm.sqrt.", "llvm.copysign."),
+    *("llvm.minnum.", "llvm.maxnum.", "llvm.minimum.", "llvm.maximum."),
+    *("llvm.floor.", "llvm.ceil.", "llvm.trunc.", "llvm.rint."),
+    *_ARITHMETIC,
+)
 # Instructions whose result is in the registers of their operands.
 _ALIASES = (
     *("getelementptr", "zext", "sext", "trunc", "bitcast", "freeze", "inttoptr", "ptrtoint"),
@@ -101,10 +116,15 @@ Register = tuple[str, int]
 
 @dataclass(frozen=True)
 class _RegisterValues:
-    """The 16-bit units of each register, and the registers of the elements of each value."""
+    """The 16-bit units of each register, and the registers of the elements of each value.
+
+    `demanded` has the registers that are read in the end. For a processor LLVM computes whole
+    vectors even if only some elements are used. A GPU computes these elements only.
+    """
 
     weights: dict[Register, int]
     elements: dict[str, tuple[frozenset[Register], ...]]
+    demanded: set[Register]
 
     def find_elements(self, value: Value, count: int) -> tuple[frozenset[Register], ...]:
         """Return the registers of each element of an operand, none for a constant."""
@@ -123,23 +143,65 @@ class _RegisterValues:
 
     def list_uses(self, instruction: Instruction) -> frozenset[Register]:
         """Return the registers that an instruction reads; a phi reads them earlier."""
-        is_note = isinstance(instruction, CallInstruction) and instruction.name.startswith(
-            ASSUME_LIKE
-        )
-        is_alias = instruction.result and (instruction.result, 0) not in self.weights
-        if isinstance(instruction, Phi) or is_note or is_alias:
+        if isinstance(instruction, Phi) or not self._computes(instruction):
             return frozenset()
-        return self.find_all(instruction.operands)
+        return self._find_read(instruction, instruction.operands)
 
     def list_phi_uses(self, block: BasicBlock) -> frozenset[Register]:
         """Return the registers that the phis of the next blocks take from a block."""
-        return self.find_all(
-            operand
+        found = (
+            self._find_read(phi, [operand])
             for after in block.successors
             for phi in after.phis
             for operand, source in zip(phi.operands, phi.sources, strict=True)
             if source == block.name
         )
+        return frozenset().union(*found)
+
+    def find_demanded(self, order: Sequence[BasicBlock]) -> None:
+        """Fill `demanded` with the registers that the result of the kernel depends on."""
+        reads: dict[Register, frozenset[Register]] = {}
+        work: list[Register] = []
+        for block in order:
+            for each in block.instructions:
+                if _is_elementwise(each) and self._computes(each):
+                    for element in range(len(self.elements[each.result])):
+                        reads[each.result, element] = self._find_element(each.operands, element)
+                elif isinstance(each, Phi) or self._computes(each):
+                    work += self.find_all(each.operands)
+        while work:
+            register = work.pop()
+            if register not in self.demanded:
+                self.demanded.add(register)
+                work += reads.get(register, ())
+
+    def _computes(self, instruction: Instruction) -> bool:
+        """Return whether an instruction reads registers: it is not a note, and moves nothing."""
+        is_note = isinstance(instruction, CallInstruction) and instruction.name.startswith(
+            ASSUME_LIKE
+        )
+        is_alias = instruction.result and (instruction.result, 0) not in self.weights
+        return not (is_note or is_alias)
+
+    def _find_read(
+        self, instruction: Instruction, operands: Sequence[Value]
+    ) -> frozenset[Register]:
+        """Return the registers of operands that are read for the demanded elements of a result."""
+        if not _is_elementwise(instruction):
+            return self.find_all(operands)
+        count = len(self.elements[instruction.result])
+        found = (
+            self._find_element(operands, element)
+            for element in range(count)
+            if (instruction.result, element) in self.demanded
+        )
+        return frozenset().union(*found)
+
+    def _find_element(self, operands: Iterable[Value], element: int) -> frozenset[Register]:
+        """Return the registers of an element of operands; a scalar is used for all elements."""
+        each = (self.elements.get(operand.text, ()) for operand in operands)
+        found = (one[element if len(one) > 1 else 0] for one in each if one)
+        return frozenset().union(*found)
 
 
 def _find_live_out(
@@ -176,7 +238,8 @@ def _assign_registers(code: AnalysedCode) -> _RegisterValues:
     elements has none. A value that is the same for all threads and computed from arguments at the
     begin of the kernel has none either: Apple's GPUs keep it in uniform registers.
     """
-    values = _RegisterValues({}, {})
+    values = _RegisterValues({}, {}, set())
+    upper = _find_upper_halves(code)
     uniform = {each.text for each in code.function.parameters}
     for block in code.flow.order:
         for each in block.instructions:
@@ -189,7 +252,7 @@ def _assign_registers(code: AnalysedCode) -> _RegisterValues:
                 values.elements[each.result] = (frozenset(),) * len(parts)
                 continue
             moved = _move_elements(each, values, code.layout)
-            if moved is None and each.opcode in _ALIASES:
+            if moved is None and (each.opcode in _ALIASES or each.result in upper):
                 moved = (values.find_all(each.operands),) * len(parts)
             if moved is None:
                 weights = [_count_halves(part, code.layout) for part in parts]
@@ -202,7 +265,35 @@ def _assign_registers(code: AnalysedCode) -> _RegisterValues:
                 )
                 moved = tuple(frozenset({(each.result, place)}) for place in range(len(parts)))
             values.elements[each.result] = moved
+    values.find_demanded(code.flow.order)
     return values
+
+
+def _find_upper_halves(code: AnalysedCode) -> set[str]:
+    """Return shifts that only take the upper half of a word.
+
+    A value of 32 bits is in two registers of 16 bits, and each can be an operand (applegpu: `r0l`
+    and `r0h`).
+    """
+    found: set[str] = set()
+    others: set[str] = set()
+    for block in code.flow.order:
+        for each in block.instructions:
+            if each.opcode == "lshr" and each.type == Int(32) and each.operands[1].integer == 16:
+                found.add(each.result)
+            is_half = each.opcode == "trunc" and each.type == Int(16)
+            if not (is_half or isinstance(each, DebugRecord)):
+                others.update(operand.text for operand in each.operands)
+    return found - others
+
+
+def _is_elementwise(instruction: Instruction) -> bool:
+    """Return whether each element of a vector depends on the same elements of the operands only."""
+    return isinstance(instruction.type, Vector) and (
+        instruction.name.startswith(_ELEMENTWISE_FUNCTIONS)
+        if isinstance(instruction, CallInstruction)
+        else instruction.opcode in _ELEMENTWISE
+    )
 
 
 def _move_elements(
