@@ -67,6 +67,7 @@ static void put_places(thread const float4 (&v)[16], device float* row, ulong ap
   }
   UNROLLED
   for (uint i = 0; i < 4; ++i) {
+    // check: allow registers all 16 numbers of four channels are needed at once
     of_taps(v + i, 4);
   }
   put_places(v, u + ulong(at.y) * channels, ulong(filters) * channels, 4 * at.x, channels);
@@ -84,6 +85,7 @@ static void put_places(thread const float4 (&v)[16], device float* row, ulong ap
     const uint row = top + place / 4, column = left + place % 4;
     const bool inside = row > 0 && row <= height && column > 0 && column <= width;
     const ulong pixel = (ulong(image) * height + row - 1) * width + column - 1;
+    // check: allow registers all 16 pixels of four channels are needed at once
     window[place] = inside ? load_quad(x + pixel * channels, 4 * at.x, channels) : float4(0.0f);
   }
   UNROLLED
@@ -122,6 +124,7 @@ static void put_places(thread const float4 (&v)[16], device float* row, ulong ap
   float4 sums[16];
   UNROLLED
   for (uint place = 0; place < 16; ++place) {
+    // check: allow registers all 16 sums of four filters are needed at once
     sums[place] = load_quad(from + place * apart, 4 * at.x, filters);
   }
   UNROLLED

@@ -84,6 +84,7 @@ struct FourierSteps {
       for (uint j = 0; j < kFactor; ++j) {
         v[j] = memory.rows[from][i + j * (kPart * Stride)];
       }
+      // check: allow registers threadgroup memory leaves room for fewer threads than registers do
       Butterfly<kFactor>::template transform<N>(v, memory.roots);
       UNROLLED
       for (uint j = 0; j < kFactor; ++j) {

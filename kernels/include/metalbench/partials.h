@@ -74,6 +74,7 @@ struct Merge {
     for (uint u = 0; u < kSpans; ++u) {
       const uint span = min(i + u * SimdGroups, spans - 1);
       own[u] = levels(span);
+      // check: allow registers spans are few: loads that are on their way together save most time
       sums[u] = load_quad(out + ulong(span) * dims, column, dims);
     }
     UNROLLED_ON_GPU

@@ -71,6 +71,7 @@ struct MatvecByColumns {
       seen[part] = 0.0f;
       UNROLLED
       for (uint i = part * kPart; i < (part + 1) * kPart; i += 4) {
+        // check: allow registers the part of the vector and rows on their way are in registers
         const float4 four = quad_at(x, (min(column, cols - kPack) + i) / 4) * live;
         seen[part] += total(four);
         operands[i / 4] = Format::operands(i, four);

@@ -86,6 +86,7 @@ struct PacksAhead {
       UNROLLED
       for (uint r = 0; r < Rows; ++r) {
         const uint apart = min(r, rows.last);
+        // check: allow registers packs and scales of all rows are on their way together
         packs[a][r] = Pack<Format::kBits, kCodes>(weights.words + (word + weights.word(apart, 0)));
         UNROLLED
         for (uint part = 0; part < kParts; ++part) {

@@ -100,6 +100,7 @@ struct SplitDecode {
       for (uint u = 0; u < count; ++u) {
         UNROLLED
         for (uint j = 0; j < kQuads; ++j) {
+          // check: allow registers queries, results and the rows of several keys are in registers
           rows[u][j] = cache.key(min(i + u, end - 1), 4 * (place.lane + 32 * j));
         }
       }
