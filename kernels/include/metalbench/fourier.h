@@ -25,31 +25,17 @@ struct FourierMemory {
 // The factor that a transform of n numbers begins with.
 constexpr uint factor_of(uint n) { return n % 4 == 0 ? 4 : n % 2 == 0 ? 2 : n % 3 == 0 ? 3 : 5; }
 
+// -i times a number.
+inline float2 turned_back(float2 v) { return float2(v.y, -v.x); }
+
+// Transforms of Factor numbers. Sums and differences of numbers whose roots are conjugate share
+// products.
 template <uint Factor>
-struct Butterfly {
-  // Sums over all; roots of the factor's own are among those of the whole row.
-  template <uint N>
-  static void transform(thread float2 (&v)[Factor], threadgroup const float2 (&roots)[N]) {
-    float2 sums[Factor];
-    UNROLLED
-    for (uint k = 0; k < Factor; ++k) {
-      sums[k] = v[0];
-      UNROLLED
-      for (uint j = 1; j < Factor; ++j) {
-        sums[k] += times(v[j], roots[j * k % Factor * (N / Factor)]);
-      }
-    }
-    UNROLLED
-    for (uint k = 0; k < Factor; ++k) {
-      v[k] = sums[k];
-    }
-  }
-};
+struct Butterfly;
 
 template <>
 struct Butterfly<2> {
-  template <uint N>
-  static void transform(thread float2 (&v)[2], threadgroup const float2 (&)[N]) {
+  static void transform(thread float2 (&v)[2]) {
     const float2 first = v[0];
     v[0] = first + v[1];
     v[1] = first - v[1];
@@ -57,16 +43,45 @@ struct Butterfly<2> {
 };
 
 template <>
+struct Butterfly<3> {
+  static void transform(thread float2 (&v)[3]) {
+    const float2 sum = v[1] + v[2], turned = 0.866025404f * turned_back(v[1] - v[2]);
+    const float2 rest = fma(-0.5f, sum, v[0]);
+    v[0] += sum;
+    v[1] = rest + turned;
+    v[2] = rest - turned;
+  }
+};
+
+template <>
 struct Butterfly<4> {
-  template <uint N>
-  static void transform(thread float2 (&v)[4], threadgroup const float2 (&)[N]) {
+  static void transform(thread float2 (&v)[4]) {
     const float2 even = v[0] + v[2], odd = v[0] - v[2];
-    const float2 sum = v[1] + v[3], difference = v[1] - v[3];
-    const float2 turned = float2(difference.y, -difference.x);
+    const float2 sum = v[1] + v[3], turned = turned_back(v[1] - v[3]);
     v[0] = even + sum;
     v[1] = odd + turned;
     v[2] = even - sum;
     v[3] = odd - turned;
+  }
+};
+
+template <>
+struct Butterfly<5> {
+  static void transform(thread float2 (&v)[5]) {
+    // Of one and of two fifths of a turn.
+    constexpr float cos1 = 0.309016994f, cos2 = -0.809016994f;
+    constexpr float sin1 = 0.951056516f, sin2 = 0.587785252f;
+    const float2 outer = v[1] + v[4], inner = v[2] + v[3];
+    const float2 across = turned_back(v[1] - v[4]), within = turned_back(v[2] - v[3]);
+    const float2 first = fma(cos1, outer, fma(cos2, inner, v[0]));
+    const float2 second = fma(cos2, outer, fma(cos1, inner, v[0]));
+    const float2 first_turned = fma(sin1, across, sin2 * within);
+    const float2 second_turned = fma(sin2, across, -sin1 * within);
+    v[0] += outer + inner;
+    v[1] = first + first_turned;
+    v[2] = second + second_turned;
+    v[3] = second - second_turned;
+    v[4] = first - first_turned;
   }
 };
 
@@ -85,7 +100,7 @@ struct FourierSteps {
         v[j] = memory.rows[from][i + j * (kPart * Stride)];
       }
       // check: allow registers threadgroup memory leaves room for fewer threads than registers do
-      Butterfly<kFactor>::template transform<N>(v, memory.roots);
+      Butterfly<kFactor>::transform(v);
       UNROLLED
       for (uint j = 0; j < kFactor; ++j) {
         const float2 root = memory.roots[p * j * Stride];
