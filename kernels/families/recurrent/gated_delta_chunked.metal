@@ -19,6 +19,7 @@
 // dtypes: float32, float16, bfloat16
 // limits: cols <= 256
 #include "metalbench/chunked_delta.h"
+#include "metalbench/divisor.h"
 using namespace metal;
 using namespace metalbench;
 
@@ -81,6 +82,7 @@ using namespace metalbench;
     uint2 group [[threadgroup_position_in_grid]], uint thread_index [[thread_index_in_threadgroup]],
     uint simdgroup [[simdgroup_index_in_threadgroup]]) {
   using State = ChunkedState<CHUNK, ROWS>;
+  // check: allow threadgroup-memory a state of ROWS rows stays there from the first chunk to the last
   threadgroup typename State::Memory memory;
   const uint head = group.y, first = group.x * ROWS;
   const uint own = min(uint(ROWS), rows - first);
@@ -106,7 +108,10 @@ using namespace metalbench;
     u += CHUNK * tall;
     within += CHUNK * CHUNK;
   }
+  const RowColumn step = RowColumn::of(State::kThreads, cols);
+  RowColumn place = RowColumn::of(thread_index, cols);
   for (uint i = thread_index; i < own * cols; i += State::kThreads) {
-    left[from + i] = memory.state[i / cols * State::kPitch + i % cols];
+    left[from + i] = memory.state[place.row * State::kPitch + place.column];
+    place = place.after(step, cols);
   }
 }

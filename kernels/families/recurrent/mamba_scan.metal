@@ -22,6 +22,7 @@ constant constexpr uint STATES = 16;
   UNROLLED
   for (uint i = 0; i < STATES; ++i) {
     state[i] = 0.0f;
+    // check: allow strided-access a thread reads all of its few rates, which share cache lines
     rate[i] = -precise::exp(float(a_log[channel * STATES + i]));
   }
   const float through = float(skip[channel]);

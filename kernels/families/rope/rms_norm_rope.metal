@@ -12,6 +12,13 @@
 using namespace metal;
 using namespace metalbench;
 
+// base^(-2i / dims), without a division in the loop over heads.
+struct LoopFrequencies {
+  Divisor dims;
+  float base;
+  float operator()(uint i) const { return rope_frequency(2 * i, dims, base); }
+};
+
 // Of quad `column` of both halves of a head.
 struct Halves {
   float4 low;
@@ -30,7 +37,7 @@ static Halves halves_of(device const DTYPE* head, uint column, uint half_dims) {
                               uint simdgroup [[simdgroup_index_in_threadgroup]]) {
   const uint half_dims = dims / 2;
   const uint position = group.y + uint(offset);
-  const PlainFrequencies frequencies = {dims, base};
+  const LoopFrequencies frequencies = {Divisor::of(dims), base};
   const Turn first_turn = Turn::of(frequencies, 4 * lane, position);
   // check: allow registers weights, sines and cosines stay in registers over all heads
   const Halves first_weights = halves_of(w, 4 * lane, half_dims);

@@ -23,7 +23,7 @@ constant constexpr uint SIMDGROUPS = COLS / 128;
   v = float4(v.xy + v.zw, v.xy - v.zw);
   for (uint step = 1; step < 32; step *= 2) {
     const float4 other = simd_shuffle_xor(v, ushort(step));
-    v = lane & step ? other - v : v + other;
+    v = other + select(v, -v, bool4((lane & step) != 0));
   }
   parts[thread_index] = v;
   threadgroup_barrier(mem_flags::mem_threadgroup);

@@ -22,7 +22,7 @@ using namespace metalbench;
   v = float4(v.xy + v.zw, v.xy - v.zw);
   for (uint step = 1; step < 32; step *= 2) {
     const float4 other = simd_shuffle_xor(v, ushort(step));
-    v = lane & step ? other - v : v + other;
+    v = other + select(v, -v, bool4((lane & step) != 0));
   }
   put_quad(y + ulong(row) * 128, lane, v * rsqrt(128.0f));
 }

@@ -50,7 +50,9 @@ struct ChunkGates {
             uint thread_index) threadgroup {
     const uint t = thread_index;
     if (t < Chunk) {
+      // check: allow strided-access a token has the decays of all heads, of which this is one
       decay[t] = t < count ? float(decays[t * step]) : 1.0f;
+      // check: allow strided-access as above
       beta[t] = t < count ? float(betas[t * step]) : 0.0f;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);

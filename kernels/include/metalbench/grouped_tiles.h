@@ -45,6 +45,7 @@ struct ExpertRows {
   }
 
   static uint begin(device const uint* offsets, uint expert) {
+    // check: allow strided-access the first step of a search is one load of a lane
     return offsets[expert] / Rows + expert;
   }
 };

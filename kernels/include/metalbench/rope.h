@@ -4,22 +4,32 @@
 #pragma once
 #include <metal_stdlib>
 
+#include "metalbench/divisor.h"
 #include "metalbench/quads.h"
 
 namespace metalbench {
 
 using namespace metal;
 
+inline uint rope_exponent(float base) { return (as_type<uint>(base) >> 23) - 127; }
+
 // base^(-column / dims) to about one rounding, because a position multiplies its error. It is
-// 2^(-(whole + part)) with base = mantissa * 2^exponent; `whole` is found in integers, so that
-// `part` is small and its rounding too.
-inline float rope_frequency(uint column, uint dims, float base) {
-  const uint exponent = (as_type<uint>(base) >> 23) - 127;
+// 2^(-(whole + part)) with base = mantissa * 2^exponent; `whole`, the quotient of column * exponent
+// by dims, is found in integers, so that `part` is small and its rounding too.
+inline float rope_power(uint column, uint whole, uint dims, float base) {
   const float mantissa = as_type<float>((as_type<uint>(base) & 0x007fffffu) | 0x3f800000u);
-  const uint whole = column * exponent / dims;
-  const uint left = column * exponent % dims;
+  const uint left = column * rope_exponent(base) - whole * dims;
   const float part = fma(float(column), precise::log2(mantissa), float(left)) / float(dims);
   return precise::exp2(-part) * as_type<float>((127 - whole) << 23);
+}
+
+inline float rope_frequency(uint column, uint dims, float base) {
+  return rope_power(column, column * rope_exponent(base) / dims, dims, base);
+}
+
+// For loops: without a division.
+inline float rope_frequency(uint column, Divisor dims, float base) {
+  return rope_power(column, dims.quotient(column * rope_exponent(base)), dims.value, base);
 }
 
 // Cosine and sine of that position's angle, with what the angle lost to rounding added back through
@@ -42,10 +52,11 @@ inline float2 rope_turned(float2 point, uint position, float frequency) {
 template <typename T>
 inline void rope_halves(device const T* x, device T* y, uint heads, ulong pitch, uint column,
                         uint points, uint position, float base) {
+  const Divisor dims = Divisor::of(2 * points);
   float4 cosine, sine;
   UNROLLED
   for (uint i = 0; i < 4; ++i) {
-    const float frequency = rope_frequency(2 * (column + i), 2 * points, base);
+    const float frequency = rope_frequency(2 * (column + i), dims, base);
     const float2 to = rope_direction(position, frequency);
     cosine[i] = to.x;
     sine[i] = to.y;
@@ -62,12 +73,14 @@ inline void rope_halves(device const T* x, device T* y, uint heads, ulong pitch,
 // The row is the position.
 struct Roped {
   uint end;
-  uint dims;
+  Divisor dims;
   float base;
 
+  Roped(uint end, uint dims, float base) : end(end), dims(Divisor::of(dims)), base(base) {}
+
   float2 turned(float2 point, uint position, uint column) const {
-    return column < end ? rope_turned(point, position, rope_frequency(column % dims, dims, base))
-                        : point;
+    const uint within = column - dims.quotient(column) * dims.value;
+    return column < end ? rope_turned(point, position, rope_frequency(within, dims, base)) : point;
   }
 
   float4 operator()(float4 v, uint row, uint column) const {

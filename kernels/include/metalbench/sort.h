@@ -38,9 +38,7 @@ inline uint sort_key(T v) {
   return is_nan_bits(bits) ? 0xffffffffu : key;
 }
 
-inline uint bits_of_sort_key(uint key) {
-  return key & 0x80000000u ? key & 0x7fffffffu : 0 - key;
-}
+inline uint bits_of_sort_key(uint key) { return key & 0x80000000u ? key & 0x7fffffffu : 0 - key; }
 
 inline float of_sort_key(uint key) { return as_type<float>(bits_of_sort_key(key)); }
 
@@ -65,18 +63,31 @@ inline ulong from_lane(ulong key, uint apart) {
 }
 
 // What a lane holds, Held neighbours from `first` on, in runs of keys that ascend and descend in
-// turns: exchanges at distances from Held Lanes down to Held, with other lanes.
+// turns: exchanges at distances from Held Lanes down to Held, with other lanes. Where a lane holds
+// many bytes this is a loop: code for each distance would not fit into the instruction cache.
 template <uint Held, uint Lanes>
 struct AmongLanes {
   template <typename Key>
   static void exchange(thread Key (&keys)[Held], uint lane, bool ascending) {
-    const bool has_lower = ((lane & Lanes) == 0) == ascending;
+    if (Held * sizeof(Key) > 32) {
+      ROLLED
+      for (uint apart = Lanes; apart > 0; apart /= 2) {
+        exchange_once(keys, lane, apart, ascending);
+      }
+      return;
+    }
+    exchange_once(keys, lane, Lanes, ascending);
+    AmongLanes<Held, Lanes / 2>::exchange(keys, lane, ascending);
+  }
+
+  template <typename Key>
+  static void exchange_once(thread Key (&keys)[Held], uint lane, uint apart, bool ascending) {
+    const bool has_lower = ((lane & apart) == 0) == ascending;
     UNROLLED
     for (uint i = 0; i < Held; ++i) {
-      const Key other = from_lane(keys[i], Lanes);
+      const Key other = from_lane(keys[i], apart);
       keys[i] = has_lower ? min(keys[i], other) : max(keys[i], other);
     }
-    AmongLanes<Held, Lanes / 2>::exchange(keys, lane, ascending);
   }
 };
 template <uint Held>
