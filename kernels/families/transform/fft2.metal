@@ -8,6 +8,9 @@
 // tune: ROWS = 4, 1, 2, 8
 // tune: STRIPS = 4, 1, 2, 8
 // tune: TG = 256, 32, 64, 128
+// tune: BUFFERS = 1, 2
+// defaults: cpu BUFFERS = 2
+// defaults: cuda BUFFERS = 2
 // dtypes: float32
 // limits: side == 128
 #include "metalbench/fourier.h"
@@ -42,8 +45,8 @@ constant constexpr uint SIMDGROUPS = 8;
                                   device float* y_im, uint2 group [[threadgroup_position_in_grid]],
                                   uint thread_index [[thread_index_in_threadgroup]]) {
   constexpr uint count = SIDE * WIDE;
-  threadgroup FourierMemory<count> memory;
-  make_roots<count, TG, WIDE>(memory, thread_index);
+  threadgroup FourierMemory<count, WIDE> memory;
+  make_roots<count, TG>(memory, thread_index);
   const ulong image = ulong(group.y) * SIDE * SIDE;
   for (uint strip = group.x * STRIPS; strip < (group.x + 1) * STRIPS; ++strip) {
     for (uint i = thread_index; i < count; i += TG) {

@@ -9,6 +9,9 @@
 // instance: inverse LENGTH = 1024, INVERSE = 1
 // tune: ROWS = 8, 1, 4, 16
 // tune: TG = 128, 64, 256
+// tune: BUFFERS = 1, 2
+// defaults: cpu BUFFERS = 2
+// defaults: cuda BUFFERS = 2
 // dtypes: float32
 // limits: cols == LENGTH
 #include "metalbench/fourier.h"

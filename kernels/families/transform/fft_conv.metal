@@ -5,8 +5,9 @@
 // dispatch: fft_conv  threadgroups=(ceil_div(rows, ROWS))  threads=(TG)
 // tune: ROWS = 8, 1, 4, 16
 // tune: TG = 256, 128, 64
-// defaults: cpu TG = 128
-// defaults: cuda TG = 128
+// tune: BUFFERS = 1, 2
+// defaults: cpu TG = 128, BUFFERS = 2
+// defaults: cuda TG = 128, BUFFERS = 2
 // dtypes: float32
 // limits: cols == 512
 #include "metalbench/fourier.h"

@@ -1,7 +1,7 @@
 // Fourier transforms of rows whose length is known when compiling and has no prime factor but 2, 3
 // and 5: Stockham's form, whose results come in order without a permutation by bits. A row goes
-// through threadgroup memory from one buffer to the other and back, once for each factor, fours
-// first. Roots of unity are made once a threadgroup, which then has several rows for them.
+// through threadgroup memory once for each factor, fours first. Roots of unity are made once a
+// threadgroup, which then has several rows for them.
 #pragma once
 #include <metal_stdlib>
 
@@ -16,10 +16,21 @@ inline float2 times(float2 a, float2 b) {
   return float2(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);
 }
 
-template <uint N>
+// With one buffer a step has two barriers and a thread has its numbers in registers between them;
+// with two it has one. Two buffers and the roots of 1024 numbers are 24 KiB, so a core with 32 KiB
+// runs one threadgroup, which waits at barriers. BUFFERS is the tunable of kernels with long rows: 1
+// on Apple's GPUs, 2 where barriers cost more than memory does. Without it there are two.
+#ifdef BUFFERS
+constant constexpr uint kFourierBuffers = BUFFERS;
+#else
+constant constexpr uint kFourierBuffers = 2;
+#endif
+
+// Transforms of N / Every numbers, Every of them beside each other, need every Every-th root only.
+template <uint N, uint Every = 1>
 struct FourierMemory {
-  float2 rows[2][N];
-  float2 roots[N];  // exp(-2 pi i k / N)
+  float2 rows[kFourierBuffers][N];
+  float2 roots[N / Every];  // exp(-2 pi i k / N), k a multiple of Every
 };
 
 // The factor that a transform of n numbers begins with.
@@ -90,45 +101,88 @@ template <uint N, uint Left, uint Stride, uint Threads>
 struct FourierSteps {
   static constant constexpr uint kFactor = factor_of(Left);
   static constant constexpr uint kPart = Left / kFactor;
+  static constant constexpr uint kCount = kPart * Stride;
+  // How many transforms of Factor numbers a thread has.
+  static constant constexpr uint kOwn = (kCount + Threads - 1) / Threads;
 
-  static uint transform(threadgroup FourierMemory<N>& memory, uint from, uint thread_index) {
-    for (uint i = thread_index; i < kPart * Stride; i += Threads) {
-      const uint q = i % Stride, p = i / Stride;
-      float2 v[kFactor];
-      UNROLLED
-      for (uint j = 0; j < kFactor; ++j) {
-        v[j] = memory.rows[from][i + j * (kPart * Stride)];
+  // Returns which of the buffers has the result in the end.
+  template <uint Every>
+  static uint transform(threadgroup FourierMemory<N, Every>& memory, uint from, uint thread_index) {
+    const uint to = kFourierBuffers > 1 ? 1 - from : from;
+    if (kFourierBuffers > 1) {
+      for (uint i = thread_index; i < kCount; i += Threads) {
+        float2 v[kFactor];
+        take(v, memory, from, i);
+        put(v, memory, to, i);
       }
-      // check: allow registers threadgroup memory leaves room for fewer threads than registers do
-      Butterfly<kFactor>::transform(v);
+    } else {
+      float2 own[kOwn][kFactor];
       UNROLLED
-      for (uint j = 0; j < kFactor; ++j) {
-        const float2 root = memory.roots[p * j * Stride];
-        memory.rows[1 - from][q + Stride * (kFactor * p + j)] = j ? times(v[j], root) : v[j];
+      for (uint n = 0; n < kOwn; ++n) {
+        if (has(n, thread_index)) {
+          take(own[n], memory, from, thread_index + n * Threads);
+        }
+      }
+      threadgroup_barrier(mem_flags::mem_threadgroup);
+      UNROLLED
+      for (uint n = 0; n < kOwn; ++n) {
+        if (has(n, thread_index)) {
+          put(own[n], memory, to, thread_index + n * Threads);
+        }
       }
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    return FourierSteps<N, kPart, Stride * kFactor, Threads>::transform(memory, 1 - from,
-                                                                        thread_index);
+    return FourierSteps<N, kPart, Stride * kFactor, Threads>::transform(memory, to, thread_index);
+  }
+
+  static bool has(uint n, uint thread_index) {
+    return kCount % Threads == 0 || thread_index + n * Threads < kCount;
+  }
+
+  // The i-th transform of Factor numbers.
+  template <uint Every>
+  INLINED static void take(thread float2 (&v)[kFactor],
+                           threadgroup const FourierMemory<N, Every>& memory, uint from, uint i) {
+    UNROLLED
+    for (uint j = 0; j < kFactor; ++j) {
+      v[j] = memory.rows[from][i + j * kCount];
+    }
+    // check: allow registers threadgroup memory leaves room for fewer threads than registers do
+    Butterfly<kFactor>::transform(v);
+  }
+
+  // Its results, times roots, to their places.
+  template <uint Every>
+  INLINED static void put(thread const float2 (&v)[kFactor],
+                          threadgroup FourierMemory<N, Every>& memory, uint to, uint i) {
+    static_assert(Stride % Every == 0, "there is a root of each number");
+    const uint q = i % Stride, p = i / Stride;
+    UNROLLED
+    for (uint j = 0; j < kFactor; ++j) {
+      const float2 root = memory.roots[p * j * (Stride / Every)];
+      memory.rows[to][q + Stride * (kFactor * p + j)] = j ? times(v[j], root) : v[j];
+    }
   }
 };
 
 template <uint N, uint Stride, uint Threads>
 struct FourierSteps<N, 1, Stride, Threads> {
-  static uint transform(threadgroup FourierMemory<N>&, uint from, uint) { return from; }
+  template <uint Every>
+  static uint transform(threadgroup FourierMemory<N, Every>&, uint from, uint) {
+    return from;
+  }
 };
 
-// Transforms of N / Every numbers, Every of them beside each other, need no others.
-template <uint N, uint Threads, uint Every = 1>
-inline void make_roots(threadgroup FourierMemory<N>& memory, uint thread_index) {
-  for (uint k = thread_index * Every; k < N; k += Threads * Every) {
-    const float angle = 6.283185307f * float(k) / float(N);
+template <uint N, uint Threads, uint Every>
+inline void make_roots(threadgroup FourierMemory<N, Every>& memory, uint thread_index) {
+  for (uint k = thread_index; k < N / Every; k += Threads) {
+    const float angle = 6.283185307f * float(k * Every) / float(N);
     memory.roots[k] = float2(precise::cos(angle), -precise::sin(angle));
   }
 }
 
-// The transform of memory.rows[0], behind a barrier that this begins with; which of both rows has
-// it in the end. All threads may read it then.
+// The transform of memory.rows[0], behind a barrier that this begins with; which of the
+// buffers has it in the end. All threads may read it then.
 template <uint N, uint Threads>
 inline uint transform(threadgroup FourierMemory<N>& memory, uint thread_index) {
   threadgroup_barrier(mem_flags::mem_threadgroup);
