@@ -24,7 +24,12 @@ from metalbench.hlo.codegen.matrices import (
     build_matrix_kernel,
     build_row_product_kernel,
 )
-from metalbench.hlo.codegen.rows import build_attention_kernel, build_rows_kernel
+from metalbench.hlo.codegen.rows import (
+    build_attention_kernel,
+    build_row_sums_kernel,
+    build_rows_kernel,
+    find_row_product,
+)
 from metalbench.hlo.codegen.whole_tensors import STAGED
 
 # The folder of stablehlo.h, which all kernels include.
@@ -48,8 +53,10 @@ __all__ = [
     "build_map_kernel",
     "build_matrix_kernel",
     "build_row_product_kernel",
+    "build_row_sums_kernel",
     "build_rows_kernel",
     "build_stage_kernel",
     "build_update_kernel",
     "find_register_tile",
+    "find_row_product",
 ]

@@ -19,6 +19,8 @@ from metalbench.hlo.codegen.reductions import (
     CONVOLUTION_EMITTERS,
     REDUCTION_EMITTERS,
     WINDOW_EMITTERS,
+    ConvolutionShape,
+    emit_convolutions,
     emit_products,
 )
 from metalbench.hlo.codegen.writer import Emitter, Index, KernelWriter, format_loop, get_msl_type
@@ -32,7 +34,7 @@ MAX_WASTE = 1.2
 
 @dataclass(frozen=True)
 class RegisterTile:
-    """A product of which a thread computes `extents` elements along each result axis.
+    """A product or convolution of which a thread computes `extents` elements along each axis.
 
     `epilogue` is the number of elementwise operations on each of them.
     """
@@ -60,15 +62,20 @@ class RegisterTile:
 
     def emit(self, writer: KernelWriter, indices: Sequence[Index]) -> None:
         """Emit the product's elements, and bind them in the writer."""
-        names = emit_products(writer, self.product, indices)
+        names = self._emit_elements(writer, indices)
         for index, name in zip(indices, names, strict=True):
             writer.bind_value(self.product.results[0], index, name)
+
+    def _emit_elements(self, writer: KernelWriter, indices: Sequence[Index]) -> list[str]:
+        """Emit the product's elements at indices; return their names."""
+        emit = emit_convolutions if self.product.name == "convolution" else emit_products
+        return emit(writer, self.product, indices)
 
     @contextmanager
     def open_loop(self, writer: KernelWriter, tile: Index) -> Iterator[Index]:
         """Emit the product, and open a loop over its elements; yield the index of one."""
         result = self.product.results[0]
-        names = emit_products(writer, self.product, self.locate_elements(writer, tile))
+        names = self._emit_elements(writer, self.locate_elements(writer, tile))
         sums, row, column = (writer.make_name(each) for each in ("sums", "row", "column"))
         writer.add_line(
             f"{get_msl_type(result.type)} {sums}[{len(names)}] = {{{', '.join(names)}}};"
@@ -97,27 +104,43 @@ class RegisterTile:
 def find_register_tile(
     roots: Sequence[TensorValue], inlined: set[TensorValue]
 ) -> RegisterTile | None:
-    """Return the tile for a kernel whose root is a matrix product, or computed from one.
+    """Return the tile for a kernel whose root is a product or convolution, or computed from one.
 
-    All operations on the product must be elementwise, and both operands must be matrices. Otherwise
-    return None.
+    All operations on the product must be elementwise. Return None if no two elements of the result
+    share elements of an operand.
     """
-    product, epilogue = _find_product(roots[0], inlined) if len(roots) == 1 else (None, 0)
+    product, epilogue = find_product(roots[0], inlined) if len(roots) == 1 else (None, 0)
     if product is None:
         return None
+    shape = product.results[0].type.shape
+    extents = [1] * len(shape)
+    for axis in _find_shared_axes(product):
+        most = MAX_COLUMNS if axis == len(shape) - 1 else MAX_ROWS
+        extents[axis] = _choose_extent(shape[axis], most)
+    return RegisterTile(product, tuple(extents), epilogue) if max(extents) > 1 else None
+
+
+def _find_shared_axes(product: Operation) -> list[int]:
+    """Return the axes of a result along which elements share elements of an operand."""
+    shape = product.results[0].type.shape
+    if product.name == "convolution":
+        form = ConvolutionShape(product)
+        if form.feature_groups * form.batch_groups > 1:
+            return []
+        return [form.output_feature, *form.output_spatial[-1:]]
     numbers = product.attributes["dot_dimension_numbers"]
     left, right = (each.type.shape for each in product.operands)
     batches, contracted = (
         len(numbers[f"lhs_{each}_dimensions"]) for each in ("batching", "contracting")
     )
     row = len(left) - contracted - 1
-    shape = product.results[0].type.shape
-    if row < batches or len(right) == batches + contracted:
-        return None  # a matrix-vector product reads no element twice
-    extents = [1] * len(shape)
-    extents[row] = _choose_extent(shape[row], MAX_ROWS)
-    extents[-1] = _choose_extent(shape[-1], MAX_COLUMNS)
-    return RegisterTile(product, tuple(extents), epilogue) if max(extents) > 1 else None
+    if len(right) == batches + contracted:
+        return []
+    if row >= batches:
+        return [row, len(shape) - 1]
+    # A vector is read once for contiguous columns, of which a thread reads whole cache lines.
+    axes = numbers["rhs_contracting_dimensions"]
+    return [len(shape) - 1] if len(right) - 1 not in axes else []
 
 
 def _choose_extent(size: int, most: int) -> int:
@@ -127,7 +150,7 @@ def _choose_extent(size: int, most: int) -> int:
     return most
 
 
-def _find_product(root: TensorValue, inlined: set[TensorValue]) -> tuple[Operation | None, int]:
+def find_product(root: TensorValue, inlined: set[TensorValue]) -> tuple[Operation | None, int]:
     """Return the product that a root is computed from, and the number of operations on it."""
     waiting, seen = [root], {root}
     product, count = None, 0
@@ -138,7 +161,7 @@ def _find_product(root: TensorValue, inlined: set[TensorValue]) -> tuple[Operati
             continue
         if value is not root and value not in inlined:
             continue
-        if operation.name == "dot_general":
+        if operation.name in ("dot_general", "convolution"):
             product = product or operation
         elif operation.name in ELEMENTWISE_EMITTERS:
             count += 1

@@ -108,6 +108,10 @@ class ProductSum:
             self._type = type_.element.msl
         self._name = writer.declare_variable(self._type, f"{self._type}(0)")
 
+    def join_lanes(self) -> None:
+        """Emit the addition of the sums of a SIMD-group's lanes."""
+        self._writer.add_line(f"{self._name} = simd_sum({self._name});")
+
     def add_product(self, names: Sequence[str], types: Sequence[TensorType]) -> None:
         """Emit the addition of a product of two elements."""
         if self._element.kind == "b":
@@ -282,35 +286,48 @@ WINDOW_EMITTERS: dict[str, Emitter] = {
 
 def emit_convolution(writer: KernelWriter, operation: Operation, index: Index) -> Sequence[str]:
     """Emit sums of products over windows and input features, grouped by features or batch."""
+    return emit_convolutions(writer, operation, [index])
+
+
+def emit_convolutions(
+    writer: KernelWriter, operation: Operation, indices: Sequence[Index]
+) -> list[str]:
+    """Emit a convolution's elements at several indices; common elements are loaded once."""
     image, kernel = operation.operands
     form = ConvolutionShape(operation)
-    batch, feature = index[form.output_batch], index[form.output_feature]
-    total = ProductSum(writer, operation.results[0].type)
+    sums = [ProductSum(writer, operation.results[0].type) for _ in indices]
+    # Elements of the image by their place in the result; padding is zero.
+    loaded: dict[tuple[str, ...], str] = {}
     with ExitStack() as stack:
         offsets = open_loops(writer, stack, form.window)
         (channel,) = open_loops(writer, stack, [form.channels])
-        places, inside = form.locate_element(
-            writer, [index[axis] for axis in form.output_spatial], offsets
-        )
-        stack.enter_context(writer.open_block(f"if ({inside})"))
-        at, of = [""] * len(image.type.shape), [""] * len(kernel.type.shape)
-        group = writer.declare_index(f"{feature} / {form.features_of_a_group}")
-        at[form.batch], at[form.feature] = batch, channel
-        if form.feature_groups > 1:
-            at[form.feature] = writer.declare_index(f"{group} * {form.channels} + {channel}")
-        if form.batch_groups > 1:
-            at[form.batch] = writer.declare_index(f"{group} * {form.batches} + {batch}")
-        of[form.kernel_input], of[form.kernel_output] = channel, feature
-        for number, (place, offset) in enumerate(zip(places, offsets, strict=True)):
-            at[form.spatial[number]] = place
-            size = form.window[number]
-            backwards = form.reversal[number] and size > 1
-            of[form.kernel_spatial[number]] = (
-                writer.declare_index(f"{size - 1} - {offset}") if backwards else offset
-            )
-        names = [writer.emit_value(image, at), writer.emit_value(kernel, of)]
-        total.add_product(names, (image.type, kernel.type))
-    return [total.declare_result()]
+        for total, index in zip(sums, indices, strict=True):
+            feature = index[form.output_feature]
+            group = "0"
+            if form.feature_groups * form.batch_groups > 1:
+                group = writer.declare_index(f"{feature} / {form.features_of_a_group}")
+            place = tuple(index[axis] for axis in form.output_spatial)
+            key = (index[form.output_batch], *place, group)
+            if key not in loaded:
+                at = form.locate_batch(writer, index[form.output_batch], channel, group)
+                places, inside = form.locate_element(writer, place, offsets)
+                at.update(zip(form.spatial, places, strict=True))
+                name = loaded[key] = writer.declare_variable(
+                    get_msl_type(image.type), format_literal(0, image.type.element)
+                )
+                with writer.open_block(f"if ({inside})"):
+                    element = writer.emit_value(image, [at[axis] for axis in range(len(at))])
+                    writer.add_line(f"{name} = {element};")
+            of = {form.kernel_input: channel, form.kernel_output: feature}
+            for number, offset in enumerate(offsets):
+                size = form.window[number]
+                backwards = form.reversal[number] and size > 1
+                of[form.kernel_spatial[number]] = (
+                    writer.declare_index(f"{size - 1} - {offset}") if backwards else offset
+                )
+            weight = writer.emit_value(kernel, [of[axis] for axis in range(len(of))])
+            total.add_product([loaded[key], weight], (image.type, kernel.type))
+    return [each.declare_result() for each in sums]
 
 
 class ConvolutionShape:
@@ -347,6 +364,16 @@ class ConvolutionShape:
         padding = attributes.get("padding")
         self._lows = [0] * len(ones) if padding is None else [int(each[0]) for each in padding]
         self._sizes = [image[axis] for axis in self.spatial]
+
+    def locate_batch(
+        self, writer: KernelWriter, batch: str, channel: str, group: str
+    ) -> dict[int, str]:
+        """Return the image's index along its axes of batches and features."""
+        if self.feature_groups > 1:
+            channel = writer.declare_index(f"{group} * {self.channels} + {channel}")
+        if self.batch_groups > 1:
+            batch = writer.declare_index(f"{group} * {self.batches} + {batch}")
+        return {self.batch: batch, self.feature: channel}
 
     def locate_element(
         self, writer: KernelWriter, output: Sequence[str], offsets: Sequence[str]

@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from math import prod
 
 from metalbench.hlo.codegen.elementwise import cast_to_float
-from metalbench.hlo.codegen.kernel import EMITTERS, THREADS, GeneratedKernel, build_kernel
+from metalbench.hlo.codegen.kernel import (
+    EMITTERS,
+    THREADS,
+    GeneratedKernel,
+    build_kernel,
+    find_product,
+)
 from metalbench.hlo.codegen.reductions import ProductSum, emit_products
 from metalbench.hlo.codegen.writer import (
     Index,
@@ -162,6 +168,67 @@ def bind_reduced_value(writer: KernelWriter, reduction: Operation, index: Index,
     if element != kind:
         result = writer.declare(element.msl, f"{element.msl}({result})")
     writer.bind_value(reduction.results[0], index, result)
+
+
+# Generate products of rows with vectors: SIMD-groups read contiguous elements of a row.
+
+# A shorter row does not occupy the lanes.
+MIN_ROW_LENGTH = 2 * LANES
+
+
+def find_row_product(roots: Sequence[TensorValue], inlined: set[TensorValue]) -> Operation | None:
+    """Return the product of a kernel whose root is computed from a matrix times a vector.
+
+    The rows of the matrix must be contiguous floats in a buffer. Return None for other kernels.
+    """
+    product = find_product(roots[0], inlined)[0] if len(roots) == 1 else None
+    if product is None or product.name != "dot_general":
+        return None
+    if not product.results[0].type.element.is_float:
+        return None
+    numbers = product.attributes["dot_dimension_numbers"]
+    shared = sum(len(numbers[f"lhs_{each}_dimensions"]) for each in ("batching", "contracting"))
+    free = [len(each.type.shape) - shared for each in product.operands]
+    axes = [numbers[f"{side}_contracting_dimensions"] for side in ("lhs", "rhs")]
+    if min(free) > 0 or max(free) == 0 or len(axes[0]) != 1:
+        return None
+    side = 0 if free[0] else 1
+    matrix, (axis,) = product.operands[side], axes[side]
+    is_row = axis == len(matrix.type.shape) - 1 and matrix.type.shape[axis] >= MIN_ROW_LENGTH
+    return product if is_row and matrix not in inlined else None
+
+
+def build_row_sums_kernel(
+    name: str, root: TensorValue, product: Operation, inlined: set[TensorValue]
+) -> GeneratedKernel:
+    """Return a kernel in which each SIMD-group computes one element of a product."""
+    writer = KernelWriter(EMITTERS, inlined)
+    shape, several = root.type.shape, THREADS // LANES
+    row = writer.declare("int", f"int(group * {several}u + simdgroup)", "row")
+    if root.type.size % several:
+        writer.add_line(f"if ({row} >= {root.type.size}) return;")
+    index = writer.unravel_index(row, shape)
+    numbers = product.attributes["dot_dimension_numbers"]
+    batches = len(numbers["lhs_batching_dimensions"])
+    total = ProductSum(writer, product.results[0].type)
+    (axis,) = numbers["lhs_contracting_dimensions"]
+    size = product.operands[0].type.shape[axis]
+    with writer.open_block(f"for (int k = int(lane); k < {size}; k += {LANES})"):
+        free, names = iter(index[batches:]), []
+        for value, side in zip(product.operands, ("lhs", "rhs"), strict=True):
+            place = dict(zip(numbers[f"{side}_batching_dimensions"], index, strict=False))
+            place[numbers[f"{side}_contracting_dimensions"][0]] = "k"
+            rank = len(value.type.shape)
+            full = [place[each] if each in place else next(free) for each in range(rank)]
+            names.append(writer.emit_value(value, full))
+        total.add_product(names, [each.type for each in product.operands])
+    total.join_lanes()
+    with writer.open_block("if (lane == 0u)"):
+        writer.bind_value(product.results[0], index, total.declare_result())
+        element = writer.emit_root(root, index)
+        writer.add_line(f"out0[{writer.linearize(index, shape)}] = {element};")
+    threads = root.type.size * LANES
+    return build_kernel(name, writer, [root], threads, THREADS, place=ROW_PARAMETERS)
 
 
 # Emit the product of a row in threadgroup memory with a matrix.

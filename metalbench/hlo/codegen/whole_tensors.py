@@ -12,6 +12,7 @@ from metalbench.hlo.codegen.elementwise import truncate_integer
 from metalbench.hlo.codegen.factorizations import build_householder_product
 from metalbench.hlo.codegen.fourier import build_fft
 from metalbench.hlo.codegen.kernel import KernelStage, StageBuilder
+from metalbench.hlo.codegen.prefixes import build_prefix_chunks, build_prefix_join
 from metalbench.hlo.codegen.reductions import open_loops
 from metalbench.hlo.codegen.writer import Arithmetic, KernelWriter, get_msl_type
 from metalbench.hlo.ir import Operation, TensorType
@@ -391,6 +392,8 @@ STAGED: dict[str, StageBuilder] = {
     "cholesky": build_cholesky,
     "fft": build_fft,
     "householder_product": build_householder_product,
+    "prefix_chunks": build_prefix_chunks,
+    "prefix_join": build_prefix_join,
     "rng_bit_generator": build_rng_bit_generator,
     "scatter": build_scatter,
     "sort": build_sort,

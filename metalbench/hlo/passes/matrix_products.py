@@ -89,7 +89,7 @@ def find_product_shape(product: Operation) -> MatrixProductShape:
 
 def can_use_tiles(product: Operation, device: str) -> bool:
     """Return whether a device should compute a product by matrix tiles."""
-    if device in DEVICES_WITHOUT_TILES:
+    if device in DEVICES_WITHOUT_TILES or product.name != "dot_general":
         return False
     values = [*product.operands, product.results[0]]
     if not all(each.type.element.is_float for each in values):

@@ -14,6 +14,7 @@ from metalbench.hlo.passes.lowering import (
     split_reductions,
 )
 from metalbench.hlo.passes.matrix_products import restore_unit_batches
+from metalbench.hlo.passes.prefix_reductions import lower_prefix_reductions
 from metalbench.hlo.passes.row_fusion import fuse_attention, fuse_row_products, fuse_rows
 
 # Passes for every program, at all levels.
@@ -39,6 +40,7 @@ PASSES_BY_LEVEL: dict[str, tuple[int, Callable[[Block, str], None]]] = {
     "fuse-rows": (3, lambda block, _: fuse_rows(block)),
     "fuse-attention": (3, fuse_attention),
     "fuse-row-products": (3, fuse_row_products),
+    "split-prefixes": (1, lower_prefix_reductions),
     "split-reductions": (1, lambda block, _: split_reductions(block)),
     "split-sorts": (1, lower_sorts),
 }

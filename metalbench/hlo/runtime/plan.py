@@ -22,10 +22,12 @@ from metalbench.hlo.codegen import (
     build_map_kernel,
     build_matrix_kernel,
     build_row_product_kernel,
+    build_row_sums_kernel,
     build_rows_kernel,
     build_stage_kernel,
     build_update_kernel,
     find_register_tile,
+    find_row_product,
 )
 from metalbench.hlo.ir import Block, ElementType, Operation, TensorValue
 from metalbench.hlo.operations import CONTROL_FLOW
@@ -41,6 +43,8 @@ _FUSED_KERNELS = {
 }
 _KERNELS = {**_FUSED_KERNELS, **FACTORIZATIONS}
 LEVELS = (0, 2, 3)
+# From this level on, lanes of a SIMD-group share sums, which changes their order.
+ROW_LEVEL = 3
 
 
 @dataclass
@@ -215,6 +219,9 @@ class _Planner:
     def _plan_map_kernel(
         self, name: str, results: Sequence[TensorValue], inlined: set[TensorValue]
     ) -> GeneratedKernel:
+        rows = find_row_product(results, inlined) if self._level >= ROW_LEVEL else None
+        if rows is not None:
+            return build_row_sums_kernel(name, results[0], rows, inlined)
         tile = find_register_tile(results, inlined) if self._level else None
         if tile is not None and can_use_tiles(tile.product, self._device):
             return build_matrix_kernel(name, results, tile.product, inlined)
