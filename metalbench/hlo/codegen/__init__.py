@@ -30,7 +30,7 @@ from metalbench.hlo.codegen.rows import (
     build_rows_kernel,
     find_row_product,
 )
-from metalbench.hlo.codegen.whole_tensors import STAGED
+from metalbench.hlo.codegen.whole_tensors import STAGED, STAGED_BY_PASSES
 
 # The folder of stablehlo.h, which all kernels include.
 INCLUDE = Path(__file__).parent
@@ -47,6 +47,7 @@ __all__ = [
     "MATRIX_CALL",
     "MATRIX_HEADER",
     "STAGED",
+    "STAGED_BY_PASSES",
     "THREADS",
     "GeneratedKernel",
     "build_attention_kernel",

@@ -117,7 +117,7 @@ def find_register_tile(
     for axis in _find_shared_axes(product):
         most = MAX_COLUMNS if axis == len(shape) - 1 else MAX_ROWS
         extents[axis] = _choose_extent(shape[axis], most)
-    return RegisterTile(product, tuple(extents), epilogue) if max(extents) > 1 else None
+    return RegisterTile(product, tuple(extents), epilogue) if max(extents, default=1) > 1 else None
 
 
 def _find_shared_axes(product: Operation) -> list[int]:

@@ -122,6 +122,61 @@ def _build_merge(operation: Operation, run: int) -> KernelStage:
     return KernelStage(operands[0].type.size, write)
 
 
+def build_top_k(operation: Operation) -> list[KernelStage]:
+    """Return the stage that selects the first `k` elements in order of each chunk of a line.
+
+    The attributes are those of a sort, `k`, and `chunks`: the parts of a line, of equal length but
+    for the last one. Each chunk's elements follow those of the one before. Equal elements keep
+    their order.
+    """
+    line, count, chunks = (
+        _SortAxis(operation),
+        operation.attributes["k"],
+        operation.attributes["chunks"],
+    )
+    lines, length = operation.operands[0].type.size // line.size, line.size // chunks
+
+    def write(writer: KernelWriter, thread: str, outputs: list[str]) -> None:
+        *rest, part = writer.unravel_index(thread, [*line.rest, chunks])
+        begin = writer.declare_index(f"{part} * {length}")
+        end = writer.declare_index(f"{part} == {chunks - 1} ? {line.size} : {begin} + {length}")
+        types = [get_msl_type(each.type) for each in operation.operands]
+        best = [writer.make_name("best") for _ in types]
+        for name, type_ in zip(best, types, strict=True):
+            writer.add_line(f"{type_} {name}[{count}];")
+        writer.add_line("int held = 0;")
+
+        def precedes(new: Sequence[str], place: str) -> str:
+            pairs = []
+            for name, held, type_ in zip(new, best, types, strict=True):
+                pairs += [name, writer.declare(type_, f"{held}[{place}]")]
+            (found,) = writer.emit_region(operation.regions[0], pairs)
+            return found
+
+        with writer.open_block(f"for (int k = {begin}; k < {end}; ++k)"):
+            at = line.locate_element(rest, "k")
+            new = [writer.emit_value(each, at) for each in operation.operands]
+            with writer.open_block(f"if (held == {count})"):
+                writer.add_line(f"if (!{precedes(new, str(count - 1))}) continue;")
+            writer.add_line(f"int m = min(held, {count - 1});")
+            with writer.open_block("while (m > 0)"):
+                writer.add_line(f"if (!{precedes(new, 'm - 1')}) break;")
+                for name in best:
+                    writer.add_line(f"{name}[m] = {name}[m - 1];")
+                writer.add_line("--m;")
+            for name, value in zip(best, new, strict=True):
+                writer.add_line(f"{name}[m] = {value};")
+            writer.add_line(f"held = min(held + 1, {count});")
+        shape = operation.results[0].type.shape
+        with writer.open_block(f"for (int k = 0; k < {count}; ++k)"):
+            place = writer.declare_index(f"{part} * {count} + k")
+            position = writer.linearize(line.locate_element(rest, place), shape)
+            for output, name in zip(outputs, best, strict=True):
+                writer.add_line(f"{output}[{position}] = {name}[k];")
+
+    return [KernelStage(lines * chunks, write)]
+
+
 # Generate scatter: updates of an operand at indices that are values of the program.
 
 
@@ -392,10 +447,14 @@ STAGED: dict[str, StageBuilder] = {
     "cholesky": build_cholesky,
     "fft": build_fft,
     "householder_product": build_householder_product,
-    "prefix_chunks": build_prefix_chunks,
-    "prefix_join": build_prefix_join,
     "rng_bit_generator": build_rng_bit_generator,
     "scatter": build_scatter,
     "sort": build_sort,
     "triangular_solve": build_triangular_solve,
+}
+# Operations that passes make, which no program has.
+STAGED_BY_PASSES: dict[str, StageBuilder] = {
+    "prefix_chunks": build_prefix_chunks,
+    "prefix_join": build_prefix_join,
+    "top_k": build_top_k,
 }

@@ -394,6 +394,14 @@ def find_updates_in_place(block: Block, inlined: set[TensorValue]) -> list[Tenso
     return found
 
 
+def can_scatter_in_place(operation: Operation, inlined: set[TensorValue]) -> bool:
+    """Return whether a scatter of one tensor may use the buffer of its operand."""
+    if operation.name != "scatter" or len(operation.results) != 1:
+        return False
+    operand, *others = operation.operands
+    return operand not in inlined and not any(_reads(each, operand, inlined) for each in others)
+
+
 def _reads(value: TensorValue, other: TensorValue, inlined: set[TensorValue]) -> bool:
     """Return whether a kernel that inlines `value` reads `other`."""
     waiting, seen = [value], {value}

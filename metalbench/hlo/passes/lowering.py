@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from math import isqrt, prod
 
 from metalbench.devices import find_kind
-from metalbench.hlo.ir import Block, Operation, TensorType, TensorValue
+from metalbench.hlo.ir import Block, Operation, TensorType, TensorValue, count_uses
 from metalbench.hlo.operations import CONTROL_FLOW
 
 MAX_OPERANDS = 16
@@ -130,6 +131,92 @@ def _create_stage(
         TensorValue(each.type, operation, number) for number, each in enumerate(operands)
     ]
     return operation
+
+
+# Lower sorts of which only the first elements are used to a selection of these.
+
+# More elements are selected faster by a sort.
+MAX_SELECTED = 64
+# Elements of a line for each selected one, below which a sort is as fast.
+MIN_SHARE = 4
+# Threads that select, of which each has a chunk of a line.
+SELECTING_THREADS, SELECTING_CPU_THREADS = 1 << 14, 64
+
+
+def lower_selections(block: Block, device: str = "") -> None:
+    """Lower sorts in place, also in regions of control flow; `device` is the target kind."""
+    uses = count_uses(block)
+    operations: list[Operation] = []
+    for operation in block.operations:
+        if operation.name in CONTROL_FLOW:
+            for region in operation.regions:
+                lower_selections(region, device)
+        if operation.name == "sort":
+            operations += _lower_selection(operation, block, uses, device)
+        operations.append(operation)
+    block.operations = operations
+
+
+def _lower_selection(
+    sort: Operation, block: Block, uses: Counter[TensorValue], device: str
+) -> list[Operation]:
+    """Return the selections that define the slices of a sort; the unused sort is removed later.
+
+    The list is empty if other elements of the sort are used.
+    """
+    shape = sort.operands[0].type.shape
+    axis = sort.attributes.get("dimension", -1) % max(len(shape), 1)
+    slices = [
+        each for each in block.operations if each.operands and each.operands[0] in sort.results
+    ]
+    counts = {_count_selected(each, axis) for each in slices}
+    if len(counts) != 1 or any(uses[each] > 1 for each in sort.results):
+        return []
+    (count,) = counts
+    if not 0 < count <= MAX_SELECTED or shape[axis] < MIN_SHARE * count:
+        return []
+    given, operations = list(sort.operands), []
+    chunks = _count_chunks(sort.operands[0].type, axis, count, device)
+    while given:
+        size = chunks * count
+        result = (*shape[:axis], size, *shape[axis + 1 :])
+        selection = _create_like(
+            sort,
+            "top_k",
+            given,
+            [result] * len(given),
+            {"dimension": axis, "k": count, "chunks": chunks},
+            keeps_regions=True,
+        )
+        operations.append(selection)
+        given = list(selection.results) if chunks > 1 else []
+        chunks = 1
+    last = operations[-1]
+    for each in slices:
+        number = sort.results.index(each.operands[0])
+        # A slice of all elements is the value itself.
+        each.operands = [last.results[number]]
+    return operations
+
+
+def _count_selected(operation: Operation, axis: int) -> int:
+    """Return how many first elements along an axis a slice takes; 0 for other operations."""
+    if operation.name != "slice":
+        return 0
+    shape, attributes = operation.operands[0].type.shape, operation.attributes
+    limits = tuple(attributes["limit_indices"])
+    is_first = all(each == 0 for each in attributes["start_indices"])
+    is_dense = all(each == 1 for each in attributes["strides"])
+    is_whole = all(limits[each] == shape[each] for each in range(len(shape)) if each != axis)
+    return limits[axis] if is_first and is_dense and is_whole else 0
+
+
+def _count_chunks(type_: TensorType, axis: int, count: int, device: str) -> int:
+    """Return the number of chunks of a line."""
+    size = type_.shape[axis]
+    threads = SELECTING_CPU_THREADS if find_kind(device).is_simulated else SELECTING_THREADS
+    most = size // (MIN_SHARE * count)
+    return max(min(threads // max(type_.size // size, 1), most), 1)
 
 
 # Split reductions of many elements to few results into partial reductions and a final one.

@@ -10,6 +10,7 @@ from metalbench.hlo.passes.fourier import lower_transforms
 from metalbench.hlo.passes.lowering import (
     lower_barriers,
     lower_concatenations,
+    lower_selections,
     lower_sorts,
     split_reductions,
 )
@@ -33,6 +34,12 @@ def _restore_and_clean(block: Block) -> None:
     remove_dead_code(block)
 
 
+def _select_and_clean(block: Block, device: str) -> None:
+    """Lower selections, and remove sorts that have become unused."""
+    lower_selections(block, device)
+    remove_dead_code(block)
+
+
 # The lowest level of a pass, and the pass on a block for a kind of device.
 PASSES_BY_LEVEL: dict[str, tuple[int, Callable[[Block, str], None]]] = {
     "fold-splats": (1, lambda block, _: fold_splats(block)),
@@ -40,6 +47,7 @@ PASSES_BY_LEVEL: dict[str, tuple[int, Callable[[Block, str], None]]] = {
     "fuse-rows": (3, lambda block, _: fuse_rows(block)),
     "fuse-attention": (3, fuse_attention),
     "fuse-row-products": (3, fuse_row_products),
+    "select": (1, _select_and_clean),
     "split-prefixes": (1, lower_prefix_reductions),
     "split-reductions": (1, lambda block, _: split_reductions(block)),
     "split-sorts": (1, lower_sorts),

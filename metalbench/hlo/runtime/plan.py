@@ -17,6 +17,7 @@ from metalbench.hlo.codegen import (
     MATRIX_CALL,
     MATRIX_HEADER,
     STAGED,
+    STAGED_BY_PASSES,
     GeneratedKernel,
     build_attention_kernel,
     build_map_kernel,
@@ -31,7 +32,11 @@ from metalbench.hlo.codegen import (
 )
 from metalbench.hlo.ir import Block, ElementType, Operation, TensorValue
 from metalbench.hlo.operations import CONTROL_FLOW
-from metalbench.hlo.passes.fusion import choose_inlined_values, find_updates_in_place
+from metalbench.hlo.passes.fusion import (
+    can_scatter_in_place,
+    choose_inlined_values,
+    find_updates_in_place,
+)
 from metalbench.hlo.passes.matrix_products import can_use_tiles
 from metalbench.hlo.passes.pipeline import run_passes
 from metalbench.hlo.passes.verification import verify
@@ -41,6 +46,7 @@ _FUSED_KERNELS = {
     "row_product": build_row_product_kernel,
     "rows": build_rows_kernel,
 }
+_STAGED = {**STAGED, **STAGED_BY_PASSES}
 _KERNELS = {**_FUSED_KERNELS, **FACTORIZATIONS}
 LEVELS = (0, 2, 3)
 # From this level on, lanes of a SIMD-group share sums, which changes their order.
@@ -178,7 +184,7 @@ class _Planner:
 
     def plan_block(self, block: Block) -> ExecutionPlan:
         """Return the plan of a block."""
-        whole = {*STAGED, *CONTROL_FLOW, *FACTORIZATIONS}
+        whole = {*_STAGED, *CONTROL_FLOW, *FACTORIZATIONS}
         inlined = choose_inlined_values(block, self._level, whole)
         if self._level:
             self._updates.update(find_updates_in_place(block, inlined))
@@ -202,10 +208,15 @@ class _Planner:
         if operation.results[0] in self._updates:
             kernel = build_update_kernel(self._make_name(operation), operation, inlined)
             return PlanStep(operation, [self._deduplicate(kernel)], updated=operation.operands[0])
-        if operation.name in STAGED:
+        updated = None
+        if operation.name in _STAGED:
+            stages = _STAGED[operation.name](operation)
+            if self._level and can_scatter_in_place(operation, inlined):
+                # Without the stage that copies the operand.
+                updated, stages = operation.operands[0], stages[1:]
             kernels = [
                 build_stage_kernel(self._make_name(operation), stage, operation.results, inlined)
-                for stage in STAGED[operation.name](operation)
+                for stage in stages
             ]
         elif operation.name in _KERNELS:
             write = _KERNELS[operation.name]
@@ -214,7 +225,7 @@ class _Planner:
             kernels = [
                 self._plan_map_kernel(self._make_name(operation), operation.results, inlined)
             ]
-        return PlanStep(operation, [self._deduplicate(each) for each in kernels])
+        return PlanStep(operation, [self._deduplicate(each) for each in kernels], updated=updated)
 
     def _plan_map_kernel(
         self, name: str, results: Sequence[TensorValue], inlined: set[TensorValue]
@@ -311,7 +322,7 @@ def _or_value(value: TensorValue) -> int | TensorValue:
 
 def _check_supported(operation: Operation) -> None:
     """Raise Unsupported for operations without a kernel, also inside fused regions."""
-    if operation.name not in {*EMITTERS, *STAGED, *CONTROL_FLOW, *_KERNELS}:
+    if operation.name not in {*EMITTERS, *_STAGED, *CONTROL_FLOW, *_KERNELS}:
         target = operation.attributes.get("call_target_name")
         what = f"@{target} " if target else ""
         raise Unsupported(f"{operation.where}: {what}has no kernel yet")
