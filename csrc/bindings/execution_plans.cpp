@@ -16,7 +16,7 @@ namespace metalbench::bindings {
 namespace {
 
 template <class Item>
-Item item(const nb::handle& record, const char* name) {
+Item member(const nb::handle& record, const char* name) {
   return nb::cast<Item>(record[name]);
 }
 
@@ -26,24 +26,24 @@ KernelCall call_from(const nb::handle& record) {
   for (const auto& [name, slot] : nb::cast<nb::dict>(record["arguments"])) {
     call.arguments.emplace(nb::cast<std::string>(name), nb::cast<Slot>(slot));
   }
-  call.threadgroups = item<std::uint32_t>(record, "threadgroups");
-  call.threads = item<std::uint32_t>(record, "threads");
+  call.threadgroups = member<std::uint32_t>(record, "threadgroups");
+  call.threads = member<std::uint32_t>(record, "threads");
   return call;
 }
 
 LoopCounter::Number number_from(const nb::handle& record) {
   if (nb::isinstance<nb::int_>(record)) return nb::cast<std::int64_t>(record);
-  return item<Slot>(record, "slot");
+  return member<Slot>(record, "slot");
 }
 
 LoopCounter counter_from(const nb::handle& record) {
   LoopCounter counter;
   counter.start = number_from(record["start"]);
   counter.bound = number_from(record["bound"]);
-  counter.step = item<std::int64_t>(record, "step");
-  counter.is_inclusive = item<bool>(record, "is_inclusive");
-  counter.bytes = item<std::uint32_t>(record, "bytes");
-  counter.is_signed = item<bool>(record, "is_signed");
+  counter.step = member<std::int64_t>(record, "step");
+  counter.is_inclusive = member<bool>(record, "is_inclusive");
+  counter.bytes = member<std::uint32_t>(record, "bytes");
+  counter.is_signed = member<bool>(record, "is_signed");
   return counter;
 }
 
@@ -51,31 +51,31 @@ PlanBlock block_from(const nb::handle& record);
 
 PlanStep step_from(const nb::handle& record) {
   PlanStep step;
-  step.where = item<std::string>(record, "where");
-  const auto kind = item<std::string>(record, "kind");
+  step.where = member<std::string>(record, "where");
+  const auto kind = member<std::string>(record, "kind");
   step.kind = kind == "kernels" ? PlanStep::Kind::kernels
               : kind == "while" ? PlanStep::Kind::loop
                                 : PlanStep::Kind::choice;
   step.is_two_way = kind == "if";
   for (const nb::handle each : record["kernels"]) step.kernels.push_back(call_from(each));
-  step.operands = item<std::vector<Slot>>(record, "operands");
-  step.is_moved = item<std::vector<bool>>(record, "is_moved");
+  step.operands = member<std::vector<Slot>>(record, "operands");
+  step.is_moved = member<std::vector<bool>>(record, "is_moved");
   for (const nb::handle each : record["results"]) {
     step.results.emplace_back(nb::cast<Slot>(each[0]), nb::cast<std::size_t>(each[1]));
   }
-  if (!nb::object(record["updated"]).is_none()) step.updated = item<Slot>(record, "updated");
+  if (!nb::object(record["updated"]).is_none()) step.updated = member<Slot>(record, "updated");
   if (!nb::object(record["counter"]).is_none()) step.counter = counter_from(record["counter"]);
   for (const nb::handle each : record["blocks"]) step.blocks.push_back(block_from(each));
-  step.ended = item<std::vector<Slot>>(record, "ended");
+  step.ended = member<std::vector<Slot>>(record, "ended");
   return step;
 }
 
 PlanBlock block_from(const nb::handle& record) {
   PlanBlock block;
-  block.arguments = item<std::vector<Slot>>(record, "arguments");
+  block.arguments = member<std::vector<Slot>>(record, "arguments");
   for (const nb::handle each : record["steps"]) block.steps.push_back(step_from(each));
-  block.returned = item<std::vector<Slot>>(record, "returned");
-  block.own = item<std::vector<Slot>>(record, "own");
+  block.returned = member<std::vector<Slot>>(record, "returned");
+  block.own = member<std::vector<Slot>>(record, "own");
   return block;
 }
 
@@ -90,9 +90,9 @@ struct BoundPlan {
   std::shared_ptr<ExecutionPlan> plan;
 };
 
-void construct(BoundPlan* self, const BoundQueue& queue, const nb::object& program,
-               const std::vector<std::pair<Slot, Buffer>>& constants, std::size_t slots,
-               bool checked) {
+void construct_plan(BoundPlan* self, const BoundQueue& queue, const nb::object& program,
+                    const std::vector<std::pair<Slot, Buffer>>& constants, std::size_t slots,
+                    bool checked) {
   std::vector<ExecutionPlan::Constant> given;
   for (const auto& [slot, buffer] : constants) given.push_back({slot, buffer});
   new (self)
@@ -101,8 +101,8 @@ void construct(BoundPlan* self, const BoundQueue& queue, const nb::object& progr
 }
 
 // Only this function refers to a buffer that it has taken from Python.
-std::vector<Buffer> run(const BoundPlan& self, const std::vector<Buffer>& arguments,
-                        double run_limit) {
+std::vector<Buffer> run_execution_plan(const BoundPlan& self, const std::vector<Buffer>& arguments,
+                             double run_limit) {
   InterruptPoll interrupted = poll_signals();
   const nb::gil_scoped_release released;
   std::vector<Buffer> results = self.plan->run(arguments, run_limit, interrupted);
@@ -121,7 +121,7 @@ std::vector<BoundDispatch> list_dispatches(const BoundPlan& self,
   return found;
 }
 
-void write(const BoundQueue& self, const Buffer& buffer, const nb::bytes& bytes) {
+void write_buffer(const BoundQueue& self, const Buffer& buffer, const nb::bytes& bytes) {
   if (bytes.size() != buffer.size()) {
     throw DispatchError("write: expected " + std::to_string(buffer.size()) + " bytes, got " +
                         std::to_string(bytes.size()));
@@ -133,7 +133,7 @@ void write(const BoundQueue& self, const Buffer& buffer, const nb::bytes& bytes)
   if (buffer.unwritten() != nullptr) buffer.mark_written();
 }
 
-nb::bytes read(const BoundQueue& self, const Buffer& buffer) {
+nb::bytes read_buffer(const BoundQueue& self, const Buffer& buffer) {
   Bytes bytes(buffer.size());
   {
     const nb::gil_scoped_release released;
@@ -172,7 +172,7 @@ ExecutionError current_error() {
 }
 
 template <class Function>
-Outcome guarded(Function function) noexcept {
+Outcome outcome_of(Function function) noexcept {
   try {
     function();
     return {};
@@ -182,16 +182,16 @@ Outcome guarded(Function function) noexcept {
 }
 
 Outcome queue_of(PyObject* object, std::shared_ptr<Queue>& queue) noexcept {
-  return guarded([&] { queue = nb::cast<BoundQueue&>(nb::handle(object)).queue; });
+  return outcome_of([&] { queue = nb::cast<BoundQueue&>(nb::handle(object)).queue; });
 }
 
 Outcome plan_of(PyObject* object, std::shared_ptr<ExecutionPlan>& plan) noexcept {
-  return guarded([&] { plan = nb::cast<BoundPlan&>(nb::handle(object)).plan; });
+  return outcome_of([&] { plan = nb::cast<BoundPlan&>(nb::handle(object)).plan; });
 }
 
 Outcome upload(Queue& queue, const std::byte* from, std::size_t size,
                std::optional<Buffer>& buffer) noexcept {
-  return guarded([&] {
+  return outcome_of([&] {
     const std::lock_guard lock(queue.mutex());
     buffer = queue.allocate(size);
     if (size > 0) queue.write(*buffer, from);
@@ -200,16 +200,16 @@ Outcome upload(Queue& queue, const std::byte* from, std::size_t size,
 
 Outcome download(Queue& queue, const Buffer& buffer, std::size_t offset, std::size_t size,
                  std::byte* to) noexcept {
-  return guarded([&] {
+  return outcome_of([&] {
     const std::lock_guard lock(queue.mutex());
     queue.set_limits({}, poll_signals());
     if (size > 0) queue.read(to, buffer.slice(offset, size));
   });
 }
 
-Outcome execute(ExecutionPlan& plan, std::vector<Buffer> arguments, std::vector<Buffer>& results,
-                std::shared_ptr<QueueMarker>& end) noexcept {
-  return guarded([&] {
+Outcome submit_plan(ExecutionPlan& plan, std::vector<Buffer> arguments,
+                    std::vector<Buffer>& results, std::shared_ptr<QueueMarker>& end) noexcept {
+  return outcome_of([&] {
     const std::lock_guard lock(plan.queue()->mutex());
     results = plan.run(std::move(arguments), 0, poll_signals());
     end = plan.queue()->mark();
@@ -217,18 +217,18 @@ Outcome execute(ExecutionPlan& plan, std::vector<Buffer> arguments, std::vector<
 }
 
 Outcome is_reached(QueueMarker& marker, bool& reached) noexcept {
-  return guarded([&] { reached = marker.is_reached(); });
+  return outcome_of([&] { reached = marker.is_reached(); });
 }
 
-Outcome poll() noexcept {
-  return guarded([] {
+Outcome poll_for_plugin() noexcept {
+  return outcome_of([] {
     if (poll_signals()()) throw Interrupted();
   });
 }
 
 const ExecutionApi& execution_api() {
-  static const ExecutionApi api = {&queue_of, &plan_of,    &upload, &download,
-                                   &execute,  &is_reached, &poll};
+  static const ExecutionApi api = {&queue_of,    &plan_of,    &upload,         &download,
+                                   &submit_plan, &is_reached, &poll_for_plugin};
   return api;
 }
 
@@ -252,9 +252,9 @@ void define_execution_plans(nb::module_& module) {
           nb::arg("nbytes"),
           "Return a buffer with undefined contents. Its memory returns to the queue when nothing\n"
           "refers to it. Raise OutOfMemoryError.")
-      .def("write", &write, nb::arg("buffer"), nb::arg("bytes"),
+      .def("write", &write_buffer, nb::arg("buffer"), nb::arg("bytes"),
            "Copy bytes to a buffer, after all launches so far.")
-      .def("read", &read, nb::arg("buffer"),
+      .def("read", &read_buffer, nb::arg("buffer"),
            "Wait for a buffer, and return its bytes. Raise KernelFault.")
       .def_prop_ro(
           "free_buffers", [](const BoundQueue& self) { return self.queue->cache().free_buffers(); },
@@ -267,14 +267,14 @@ void define_execution_plans(nb::module_& module) {
           "The largest number of bytes in use so far.");
   nb::class_<BoundPlan>(module, "ExecutionPlan",
                         "A program of kernels and control flow, which runs without Python.")
-      .def("__init__", &construct, nb::arg("queue"), nb::arg("program"), nb::arg("constants"),
+      .def("__init__", &construct_plan, nb::arg("queue"), nb::arg("program"), nb::arg("constants"),
            nb::arg("slots"), nb::kw_only(), nb::arg("checked") = false,
            nb::sig("def __init__(self, queue: Queue, program: dict[str, object], constants: "
                    "collections.abc.Sequence[tuple[int, Buffer]], slots: int, *, checked: bool = "
                    "False) -> None"),
            "`program` is the record that `metalbench.hlo.runtime.executable` writes; `slots` is\n"
            "the number of its values.")
-      .def("run", &run, nb::arg("arguments"), nb::kw_only(), nb::arg("run_limit") = 0.0,
+      .def("run", &run_execution_plan, nb::arg("arguments"), nb::kw_only(), nb::arg("run_limit") = 0.0,
            "Run the program on buffers, wait for its end, and return one buffer for each result.\n"
            "A result may be an argument, a constant or another result, so only read it. A run of\n"
            "more than `run_limit` seconds, unless that is 0, raises TimeLimitExceeded. Raise\n"

@@ -15,6 +15,10 @@ using Clock = std::chrono::steady_clock;
 
 class Gpu {
  public:
+  // A waiting host first spins for this time, so that it sees the end at once; then it rests.
+  static constexpr auto busy_wait = std::chrono::milliseconds(2);
+  static constexpr auto rest = std::chrono::microseconds(50);
+
   // Open the first GPU. Its context is created on first use, because that is slow. Throws
   // Unsupported.
   Gpu();

@@ -18,9 +18,6 @@ namespace {
 constexpr unsigned without_timing = 2;  // CU_EVENT_DISABLE_TIMING
 // The share of the GPU's memory that freed buffers may keep.
 constexpr std::size_t share_of_free_memory = 4;
-// The host first spins for this time, so that it sees the end at once.
-constexpr auto busy_wait = std::chrono::milliseconds(2);
-constexpr auto rest = std::chrono::microseconds(50);
 constexpr auto grace = std::chrono::seconds(2);
 
 std::size_t most_free_bytes(const Gpu& gpu) {
@@ -116,9 +113,9 @@ class CudaQueue final : public Queue {
     const Clock::time_point begin = Clock::now();
     while (!end.is_reached()) {
       check_time(end);
-      if (Clock::now() - begin < busy_wait) continue;
+      if (Clock::now() - begin < Gpu::busy_wait) continue;
       if (interrupted() && interrupted()()) throw Interrupted();
-      std::this_thread::sleep_for(rest);
+      std::this_thread::sleep_for(Gpu::rest);
     }
     for (const auto& mirror : std::exchange(viewed_, {})) mirror->publish();
     trim_cache();
@@ -150,7 +147,7 @@ class CudaQueue final : public Queue {
       const Clock::time_point last = Clock::now() + grace;
       while (Clock::now() < last) {
         if (end.is_reached()) throw;
-        std::this_thread::sleep_for(rest);
+        std::this_thread::sleep_for(Gpu::rest);
       }
       gpu_->lose(error.what());
       throw TimeLimitExceeded(

@@ -15,9 +15,6 @@ constexpr std::uint32_t launches_per_graph = 1024;
 constexpr std::size_t most_graphs = 16;
 constexpr int capture_thread_local = 1;  // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
 constexpr double ns_per_ms = 1e6;
-// The host first spins for this time, so that it sees the end at once.
-constexpr auto busy_wait = std::chrono::milliseconds(2);
-constexpr auto rest = std::chrono::microseconds(50);
 
 double ns_between(Clock::time_point begin, Clock::time_point end) {
   return std::chrono::duration<double, std::nano>(end - begin).count();
@@ -93,9 +90,9 @@ class Window final : public RunningWindow {
     const Clock::time_point now = Clock::now();
     const Clock::time_point begun = std::max(submitted_, gpu_.last_end());
     if (now - begun > options_.time_limit) time_is_up();
-    if (now - begun < busy_wait) return;
+    if (now - begun < Gpu::busy_wait) return;
     if (options_.interrupted && options_.interrupted()) throw Interrupted();
-    std::this_thread::sleep_for(rest);
+    std::this_thread::sleep_for(Gpu::rest);
   }
 
   [[noreturn]] void time_is_up() {
