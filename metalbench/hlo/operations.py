@@ -31,6 +31,7 @@ class OperationKind(Enum):
     FACTORIZATION = "one threadgroup for each matrix"
     CONTROL_FLOW = "the host reads the predicate and runs the regions"
     FUSED = "a pass fuses several operations into it; one kernel computes it"
+    COLLECTIVE = "communication of several devices, or a device's number"
     LEGALIZED = "replaced by other operations before code generation"
 
 
@@ -119,6 +120,7 @@ _staged = partial(OperationInfo, kind=OperationKind.STAGED)
 _factorization = partial(OperationInfo, kind=OperationKind.FACTORIZATION, operands=ONE)
 _control_flow = partial(OperationInfo, kind=OperationKind.CONTROL_FLOW, results=ANY)
 _fused = partial(OperationInfo, kind=OperationKind.FUSED, operands=NONE, regions=ONE)
+_collective = partial(OperationInfo, kind=OperationKind.COLLECTIVE)
 _legalized = partial(OperationInfo, kind=OperationKind.LEGALIZED)
 
 # In integer expressions, {T} is the type, {U} the unsigned type whose arithmetic wraps, {M} the
@@ -384,6 +386,14 @@ _ALL = (
     _fused("attention", results=ONE),
     _fused("row_product", results=SOME),
     _fused("rows", results=SOME),
+    _collective("all_gather", operands=SOME, results=SOME),
+    _collective("all_reduce", operands=SOME, results=SOME, regions=ONE),
+    _collective("all_to_all", operands=SOME, results=SOME),
+    _collective("collective_broadcast", operands=ONE),
+    _collective("collective_permute", operands=ONE),
+    _collective("partition_id", operands=NONE),
+    _collective("reduce_scatter", operands=ONE, regions=ONE),
+    _collective("replica_id", operands=NONE),
     _legalized("batch_norm_grad", operands=Arity(5, 5), results=THREE),
     _legalized("batch_norm_training", operands=THREE, results=THREE),
     _legalized("composite", operands=ANY, results=ANY),
@@ -409,6 +419,7 @@ MOVEMENTS = list_names(OperationKind.MOVEMENT)
 LOOPS = list_names(OperationKind.LOOP)
 CONTROL_FLOW = list_names(OperationKind.CONTROL_FLOW)
 FUSED = list_names(OperationKind.FUSED)
+COLLECTIVES = list_names(OperationKind.COLLECTIVE)
 REDUCERS = frozenset(each.name for each in OPERATIONS.values() if each.is_reducer)
 
 
@@ -473,6 +484,11 @@ _ROWS = (
         "control flow",
         "the host reads the predicate and runs the regions",
         (OperationKind.CONTROL_FLOW,),
+    ),
+    (
+        "collectives",
+        "of one device: the operand itself, or the number 0",
+        (OperationKind.COLLECTIVE,),
     ),
     (
         "legalised",

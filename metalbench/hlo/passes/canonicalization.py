@@ -7,8 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from metalbench.hlo.ir import Block, ElementType, Operation, TensorType, TensorValue, find_splat
-from metalbench.hlo.operations import CONTROL_FLOW, ELEMENTWISE, OPERATIONS
+from metalbench.errors import Unsupported
+from metalbench.hlo.ir import (
+    Block,
+    ElementType,
+    Operation,
+    TensorType,
+    TensorValue,
+    find_splat,
+    replace_values,
+)
+from metalbench.hlo.operations import COLLECTIVES, CONTROL_FLOW, ELEMENTWISE, OPERATIONS
 
 # Names of XLA's custom call targets, and of the operations that they become.
 _NAMES = {each.custom_call: name for name, each in OPERATIONS.items() if each.custom_call}
@@ -37,6 +46,47 @@ def _add_workspace(eigh: Operation) -> None:
     *batch, rows, columns = type_.shape
     room = TensorType((*batch, 2, rows, columns), type_.element)
     eigh.results.append(TensorValue(room, eigh, len(eigh.results)))
+
+
+# Remove collectives: a program has one device, so each of them has one participant.
+
+
+def remove_collectives(block: Block) -> None:
+    """Replace collectives by their operands and numbers of devices by 0, in place, also in regions.
+
+    Raise Unsupported for a collective of several devices.
+    """
+    new: dict[TensorValue, TensorValue] = {}
+    operations: list[Operation] = []
+    for operation in block.operations:
+        replace_values(operation, new)
+        for region in operation.regions:
+            remove_collectives(region)
+        if operation.name not in COLLECTIVES:
+            operations.append(operation)
+        elif not operation.operands or _receives_nothing(operation):
+            operations += [_create_zeros(each, operation.location) for each in operation.results]
+        else:
+            types = [each.type for each in operation.results]
+            if types != [each.type for each in operation.operands]:
+                raise Unsupported(f"{operation.where}: expected a collective of one device")
+            new.update(zip(operation.results, operation.operands, strict=True))
+    block.operations = operations
+    block.returned = [new.get(each, each) for each in block.returned]
+
+
+def _receives_nothing(operation: Operation) -> bool:
+    """Return whether a permutation sends nothing to the only device, which then has zeros."""
+    pairs = operation.attributes.get("source_target_pairs", ())
+    return operation.name == "collective_permute" and [0, 0] not in np.asarray(pairs).tolist()
+
+
+def _create_zeros(value: TensorValue, location: str) -> Operation:
+    """Return a constant of zeros that defines a value."""
+    zeros = np.broadcast_to(np.zeros((), value.type.element.storage), value.type.shape)
+    made = Operation("constant", [], [value], {"value": zeros}, [], location)
+    value.operation, value.number = made, 0
+    return made
 
 
 # Fold operations on splats to constants.

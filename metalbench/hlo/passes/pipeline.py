@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from metalbench.hlo.ir import Block
-from metalbench.hlo.passes.canonicalization import fold_splats, name_custom_calls, remove_dead_code
+from metalbench.hlo.passes.canonicalization import (
+    fold_splats,
+    name_custom_calls,
+    remove_collectives,
+    remove_dead_code,
+)
 from metalbench.hlo.passes.fourier import lower_transforms
 from metalbench.hlo.passes.lowering import (
     lower_barriers,
@@ -21,6 +26,7 @@ from metalbench.hlo.passes.row_fusion import fuse_attention, fuse_row_products, 
 # Passes for every program, at all levels.
 INITIAL_PASSES: dict[str, Callable[[Block], None]] = {
     "name-custom-calls": name_custom_calls,
+    "remove-collectives": remove_collectives,
     "split-barriers": lower_barriers,
     "split-concatenations": lower_concatenations,
     "split-transforms": lower_transforms,
