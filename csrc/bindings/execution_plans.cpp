@@ -102,7 +102,7 @@ void construct_plan(BoundPlan* self, const BoundQueue& queue, const nb::object& 
 
 // Only this function refers to a buffer that it has taken from Python.
 std::vector<Buffer> run_execution_plan(const BoundPlan& self, const std::vector<Buffer>& arguments,
-                             double run_limit) {
+                                       double run_limit) {
   InterruptPoll interrupted = poll_signals();
   const nb::gil_scoped_release released;
   std::vector<Buffer> results = self.plan->run(arguments, run_limit, interrupted);
@@ -220,6 +220,13 @@ Outcome is_reached(QueueMarker& marker, bool& reached) noexcept {
   return outcome_of([&] { reached = marker.is_reached(); });
 }
 
+Outcome memory_use_of(Queue& queue, MemoryUse& use) noexcept {
+  return outcome_of([&] {
+    const StorageCache& cache = queue.cache();
+    use = {cache.used_bytes(), cache.peak_bytes(), cache.free_bytes()};
+  });
+}
+
 Outcome poll_for_plugin() noexcept {
   return outcome_of([] {
     if (poll_signals()()) throw Interrupted();
@@ -227,8 +234,8 @@ Outcome poll_for_plugin() noexcept {
 }
 
 const ExecutionApi& execution_api() {
-  static const ExecutionApi api = {&queue_of,    &plan_of,    &upload,         &download,
-                                   &submit_plan, &is_reached, &poll_for_plugin};
+  static const ExecutionApi api = {&queue_of,    &plan_of,    &upload,        &download,
+                                   &submit_plan, &is_reached, &memory_use_of, &poll_for_plugin};
   return api;
 }
 
@@ -274,7 +281,8 @@ void define_execution_plans(nb::module_& module) {
                    "False) -> None"),
            "`program` is the record that `metalbench.hlo.runtime.executable` writes; `slots` is\n"
            "the number of its values.")
-      .def("run", &run_execution_plan, nb::arg("arguments"), nb::kw_only(), nb::arg("run_limit") = 0.0,
+      .def("run", &run_execution_plan, nb::arg("arguments"), nb::kw_only(),
+           nb::arg("run_limit") = 0.0,
            "Run the program on buffers, wait for its end, and return one buffer for each result.\n"
            "A result may be an argument, a constant or another result, so only read it. A run of\n"
            "more than `run_limit` seconds, unless that is 0, raises TimeLimitExceeded. Raise\n"

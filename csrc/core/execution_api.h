@@ -24,6 +24,11 @@ struct ExecutionError {
   std::string message;
 };
 
+// Memory of a queue's buffers in use, and of those that later allocations will use again.
+struct MemoryUse {
+  std::size_t used_bytes = 0, peak_bytes = 0, free_bytes = 0;
+};
+
 // Functions return nothing if they succeed.
 struct ExecutionApi {
   using Outcome = std::optional<ExecutionError>;
@@ -41,6 +46,7 @@ struct ExecutionApi {
   Outcome (*execute)(ExecutionPlan& plan, std::vector<Buffer> arguments,
                      std::vector<Buffer>& results, std::shared_ptr<QueueMarker>& end) noexcept;
   Outcome (*is_reached)(QueueMarker& marker, bool& reached) noexcept;
+  Outcome (*memory_use)(Queue& queue, MemoryUse& use) noexcept;
   // Let Python handle signals. Fails with the code of a cancelled call after Ctrl-C.
   Outcome (*poll)() noexcept;
 };

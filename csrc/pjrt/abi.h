@@ -285,6 +285,21 @@ struct OutputMemoryKinds {
   const std::size_t* sizes;
 };
 
+// A number of bytes or allocations, and whether the device knows it.
+struct Statistic {
+  std::int64_t value;
+  bool is_set;
+};
+
+struct DeviceMemoryStatistics {
+  Head head;
+  Device* device;
+  std::int64_t used_bytes;
+  Statistic peak_used_bytes, allocations, largest_allocation, limit_bytes;
+  Statistic reserved_bytes, peak_reserved_bytes, reservable_limit_bytes, largest_free_block;
+  Statistic pool_bytes, peak_pool_bytes;
+};
+
 struct MemoryStatistics {
   Head head;
   Executable* executable;

@@ -56,6 +56,25 @@ void default_memory(Ask<Device, Memory*>& arguments) {
   arguments.out = &given(arguments.of, "a device").client->memory;
 }
 
+void memory_statistics(DeviceMemoryStatistics& arguments) {
+  const Client& client = *given(arguments.device, "a device").client;
+  MemoryUse use;
+  check(execution().memory_use(*client.queue, use));
+  const auto known = [](std::size_t value) {
+    return Statistic{static_cast<std::int64_t>(value), true};
+  };
+  constexpr Statistic unknown{0, false};
+  arguments.used_bytes = static_cast<std::int64_t>(use.used_bytes);
+  arguments.peak_used_bytes = known(use.peak_bytes);
+  arguments.pool_bytes = known(use.used_bytes + use.free_bytes);
+  for (Statistic* each : {&arguments.allocations, &arguments.largest_allocation,
+                          &arguments.limit_bytes, &arguments.reserved_bytes,
+                          &arguments.peak_reserved_bytes, &arguments.reservable_limit_bytes,
+                          &arguments.largest_free_block, &arguments.peak_pool_bytes}) {
+    *each = unknown;
+  }
+}
+
 void memory_id(Ask<Memory, int>& arguments) {
   given(arguments.of, "a memory");
   arguments.out = 0;
@@ -99,6 +118,7 @@ void define_devices(Api& api) {
   define<Function::Device_LocalHardwareId, &hardware_id>(api);
   define<Function::Device_AddressableMemories, &memories>(api);
   define<Function::Device_DefaultMemory, &default_memory>(api);
+  define<Function::Device_MemoryStats, &memory_statistics>(api);
   define<Function::Memory_Id, &memory_id>(api);
   define<Function::Memory_Kind, &memory_kind>(api);
   define<Function::Memory_Kind_Id, &memory_id>(api);

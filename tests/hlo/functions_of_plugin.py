@@ -157,6 +157,17 @@ def other_owners_of_donated_memory_keep_their_elements():
     assert (np.asarray(not_donated).sum(), np.asarray(given).sum()) == (4, 0)
 
 
+def memory_statistics_count_live_arrays():
+    device = jax.devices()[0]
+    before = device.memory_stats()["bytes_in_use"]
+    held = jax.device_put(np.zeros(1 << 20, np.float32))
+    during = device.memory_stats()
+    assert during["bytes_in_use"] - before == held.nbytes
+    assert during["peak_bytes_in_use"] >= during["bytes_in_use"]
+    held.delete()
+    assert device.memory_stats()["bytes_in_use"] == before
+
+
 def results_outlive_their_arguments():
     given = jnp.arange(4.0)
     same = jax.jit(lambda x: (x, x, x + 0))(given)
