@@ -30,6 +30,7 @@ struct Pool::Job {
   // Return the number of threadgroups per take: large enough for little contention on the counter
   // and long loops, small enough for an even distribution.
   [[nodiscard]] std::uint64_t chunk(const Launch& launch) const {
+    if (participants == 1) return std::max<std::uint64_t>(1, launch.groups);
     constexpr std::uint64_t shares = 16;
     return std::max<std::uint64_t>(1, launch.groups / (std::uint64_t{participants} * shares));
   }

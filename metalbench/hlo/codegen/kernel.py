@@ -322,6 +322,8 @@ def build_kernel(
     ]
     bound = [f"{each} [[buffer({number})]]" for number, each in enumerate(parameters)]
     head = ",\n    ".join([*bound, *place])
-    guard = [f"  if (i >= {threads}u) return;"] if len(place) == 1 else []
+    # Full threadgroups need no guard, which would mask the accesses of vectors on `cpu`.
+    needs_guard = len(place) == 1 and threads % group != 0
+    guard = [f"  if (i >= {threads}u) return;"] if needs_guard else []
     text = "\n".join([f"kernel void {name}(\n    {head}) {{", *guard, *writer.lines, "}\n"])
     return GeneratedKernel(name, text, threads, inputs, outputs, group)
