@@ -61,7 +61,7 @@ PlanStep step_from(const nb::handle& record) {
   step.operands = member<std::vector<Slot>>(record, "operands");
   step.is_moved = member<std::vector<bool>>(record, "is_moved");
   for (const nb::handle each : record["results"]) {
-    step.results.emplace_back(nb::cast<Slot>(each[0]), nb::cast<std::size_t>(each[1]));
+    step.results.push_back({nb::cast<Slot>(each[0]), nb::cast<std::size_t>(each[1])});
   }
   if (!nb::object(record["updated"]).is_none()) step.updated = member<Slot>(record, "updated");
   if (!nb::object(record["counter"]).is_none()) step.counter = counter_from(record["counter"]);

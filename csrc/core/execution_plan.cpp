@@ -235,7 +235,7 @@ void ExecutionPlan::run_loop(PlanStep& step) {
     state.push_back(step.is_moved[i] ? *std::exchange(buffer, std::nullopt) : *buffer);
   }
   PlanBlock &condition = step.blocks[0], &body = step.blocks[1];
-  loops_.emplace_back(&step, 0);
+  loops_.push_back({&step, 0});
   while (known ? loops_.back().second < *known : condition_holds(condition, state)) {
     for (std::size_t i = 0; i < state.size(); ++i) memory_[body.arguments[i]] = std::move(state[i]);
     run_block(body);

@@ -55,7 +55,8 @@ std::unique_ptr<QueuedLaunch> DispatchQueue::prepare(Dispatch dispatch) {
 }
 
 void DispatchQueue::launch(QueuedLaunch& launch, std::span<const Buffer> buffers) {
-  Dispatch& added = pending_.emplace_back(static_cast<DispatchLaunch&>(launch).dispatch);
+  pending_.push_back(static_cast<DispatchLaunch&>(launch).dispatch);
+  Dispatch& added = pending_.back();
   for (std::size_t i = 0; i < buffers.size(); ++i) added.bindings[i].value = buffers[i];
 }
 

@@ -78,7 +78,7 @@ std::vector<Buffer> StorageCache::free_buffers() const {
   const std::lock_guard lock(mutex_);
   std::vector<Buffer> found;
   for (const auto& [size, list] : free_) {
-    for (const auto& storage : list) found.emplace_back(storage, false);
+    for (const auto& storage : list) found.push_back(Buffer(storage, false));
   }
   return found;
 }

@@ -92,7 +92,7 @@ def test_the_graph_after_a_pass_is_shown_as_text_and_as_a_picture(tmp_path):
     assert drawn.count("divide") == 1
     wrong = invoke("compile", path, "--dump-after", "nothing")
     assert wrong.exit_code == 2
-    assert "expected one of name-custom-calls, split-barriers, " in wrong.output
+    assert "expected one of name-custom-calls, remove-collectives, " in wrong.output
     assert "expected --emit graph, got plan" in (
         invoke("compile", path, "--dump-after", "fuse-rows", "--emit", "plan").output
     )

@@ -53,7 +53,7 @@ PASSES_BY_LEVEL: dict[str, tuple[int, Callable[[Block, str], None]]] = {
     "fuse-rows": (3, lambda block, _: fuse_rows(block)),
     "fuse-attention": (3, fuse_attention),
     "fuse-row-products": (3, fuse_row_products),
-    "select": (1, _select_and_clean),
+    "split-selections": (1, _select_and_clean),
     "split-prefixes": (1, lower_prefix_reductions),
     "split-reductions": (1, lambda block, _: split_reductions(block)),
     "split-sorts": (1, lower_sorts),

@@ -40,6 +40,7 @@ def begin(folder: Path, db: Path) -> subprocess.Popen[str]:
     pytest.fail("it never began")
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_the_loop_and_resume_continues_it(folder: Path, tmp_path: Path) -> None:
     db = tmp_path / "results.db"
     run = begin(folder, db)
