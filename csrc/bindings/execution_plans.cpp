@@ -114,8 +114,14 @@ std::vector<Buffer> run_execution_plan(const BoundPlan& self, const std::vector<
 
 std::vector<BoundDispatch> list_dispatches(const BoundPlan& self,
                                            const std::vector<Buffer>& arguments) {
+  std::vector<Dispatch> listed;
+  {
+    // A thread that runs a program may need the GIL to poll signals.
+    const nb::gil_scoped_release released;
+    listed = self.plan->list_dispatches(arguments);
+  }
   std::vector<BoundDispatch> found;
-  for (Dispatch& each : self.plan->list_dispatches(arguments)) {
+  for (Dispatch& each : listed) {
     found.push_back({self.device, std::move(each)});
   }
   return found;

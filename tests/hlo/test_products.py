@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -73,16 +75,13 @@ def test_convolutions_are_those_without_tiles(case, padding):
     a, b = ("x".join(map(str, each)) for each in (image, kernel))
     forms = "x".join(f"[{', '.join(each)}]" for each in (of_image, of_kernel))
 
-    def read(text, name, otherwise):
-        found = options.get(name)
-        return [int(each) for each in found.split(",")] if found else otherwise
-
-    pads = np.array(eval(padding))
+    pads = np.array(json.loads(padding))
     result = []
     for axis in range(2):
-        spread = read("", "lhs_dilate", [1, 1])[axis]
-        dilation = read("", "rhs_dilate", [1, 1])[axis]
-        stride = read("", "stride", [1, 1])[axis]
+        spread, dilation, stride = (
+            json.loads(f"[{options.get(each, '1, 1')}]")[axis]
+            for each in ("lhs_dilate", "rhs_dilate", "stride")
+        )
         size = (image[of_image.index(str(axis))] - 1) * spread + 1 + pads[axis].sum()
         width = (kernel[of_kernel.index(str(axis))] - 1) * dilation + 1
         result.append((size - width) // stride + 1)
