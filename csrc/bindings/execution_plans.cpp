@@ -4,7 +4,6 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <cstring>
 #include <utility>
 
 #include "bindings/bindings.h"
@@ -100,7 +99,7 @@ void construct_plan(BoundPlan* self, const BoundQueue& queue, const nb::object& 
                                                               std::move(given), slots, checked)};
 }
 
-// Only this function refers to a buffer that it has taken from Python.
+// Python still refers to the arguments, so the program never overwrites them.
 std::vector<Buffer> run_execution_plan(const BoundPlan& self, const std::vector<Buffer>& arguments,
                                        double run_limit) {
   InterruptPoll interrupted = poll_signals();

@@ -1,7 +1,6 @@
-// Functions of metalbench._core that the PJRT plugin, another library, calls without Python: the
-// capsule
-// `_execution_api`. Both are built together. Exceptions do not leave the functions, because the two
-// libraries may not share their types.
+// Functions of metalbench._core that the PJRT plugin, another library, calls without Python. They
+// are the capsule `_execution_api`. Both libraries are built together. Exceptions do not leave the
+// functions, because the two libraries may not share their types.
 #pragma once
 
 #include <Python.h>

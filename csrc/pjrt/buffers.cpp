@@ -103,12 +103,6 @@ metalbench::Buffer Buffer::memory() const {
   return *memory_;
 }
 
-metalbench::Buffer Buffer::donate() {
-  metalbench::Buffer donated = memory();
-  remove();
-  return donated;
-}
-
 void Buffer::remove() {
   const std::lock_guard lock(mutex_);
   deleted = true;

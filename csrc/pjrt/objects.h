@@ -126,8 +126,7 @@ struct Buffer : Live<Buffer> {
 
   // Return the memory. Throws Failure if it was deleted or donated.
   [[nodiscard]] metalbench::Buffer memory() const;
-  // The same, and refer to it no longer.
-  [[nodiscard]] metalbench::Buffer donate();
+  // Refer to the memory no longer.
   void remove();
   [[nodiscard]] const Marker& marker() const { return marker_; }
 

@@ -33,6 +33,45 @@ device.make_ready()
 device.allocate(64)
 assert made() == 2
 """
+# Programs of JAX: a chain of calls, a loop, and updates of a donated array; then a fault.
+JAX = """
+import ctypes
+import os
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+double = ctypes.CDLL(os.environ["CUDA_DOUBLE"])
+copies = (b"cuMemcpyHtoDAsync_v2", b"cuMemcpyDtoHAsync_v2", b"cuMemcpyDtoDAsync_v2")
+count = lambda: [double.cuda_double_calls(each) for each in copies]
+step = jax.jit(lambda x: x * 2 + 1)
+x = jax.block_until_ready(step(jnp.arange(8.0)))
+before = count()
+for _ in range(5):
+    x = step(x)
+jax.block_until_ready(x)
+assert count() == before
+assert np.asarray(x).tolist() == [64 * n + 63 for n in range(8)]
+scan = jax.jit(lambda x: jax.lax.scan(lambda c, a: (c + a, c), x, jnp.ones((20, 8)))[1])
+assert np.asarray(scan(jnp.zeros(8)))[:, 0].tolist() == list(range(20))
+update = jax.jit(
+    lambda cache, row, i: jax.lax.dynamic_update_slice(cache, row, (i, 0)), donate_argnums=0
+)
+cache = jax.device_put(np.zeros((64, 4), np.float32))
+place = cache.unsafe_buffer_pointer()
+for number in range(4):
+    cache = update(cache, np.full((1, 4), number + 1, np.float32), number)
+assert cache.unsafe_buffer_pointer() == place
+assert np.asarray(cache)[:5, 0].tolist() == [1, 2, 3, 4, 0]
+double.cuda_double_stick(700)
+try:
+    np.asarray(step(x))
+except (ValueError, RuntimeError) as error:
+    assert "CUDA_ERROR_ILLEGAL_ADDRESS" in str(error)
+else:
+    raise AssertionError("expected an error of the device")
+"""
 FAULTS = "tests/cuda/device/test_faults.py"
 
 
@@ -101,5 +140,12 @@ def test_a_kernel_has_the_defaults_of_its_gpu(tmp_path):
 
 def test_the_context_is_made_at_the_first_use():
     answer = run_python("-c", FIRST_USE)
+    if answer.returncode != 0:
+        pytest.fail(answer.stdout, pytrace=False)
+
+
+def test_jax_keeps_arrays_on_the_gpu():
+    pytest.importorskip("jax")
+    answer = run_python("-c", JAX, JAX_PLATFORMS="metalbench", METALBENCH_JAX_DEVICE="cuda")
     if answer.returncode != 0:
         pytest.fail(answer.stdout, pytrace=False)

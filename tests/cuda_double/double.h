@@ -13,6 +13,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <set>
 #include <string>
 
@@ -39,6 +40,8 @@ inline std::deque<std::function<void()>> stream;
 inline std::set<std::string> alive;  // what was made and not destroyed, in words
 inline int sticky = ok;
 inline bool hanging = false;
+// Any thread may call the functions.
+inline std::recursive_mutex mutex;
 inline int patience = 0;  // queries that find the stream still working
 
 // Lets copies and kernels, or nothing, access device memory.
@@ -64,5 +67,6 @@ int gone(const char* kind, const T* what) {
 
 }  // namespace cuda_double
 
-#define BEGIN \
+#define BEGIN                                                             \
+  const std::lock_guard<std::recursive_mutex> held(cuda_double::mutex);   \
   if (const int failed = cuda_double::begin(__func__); failed != cuda_double::ok) return failed

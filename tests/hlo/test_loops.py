@@ -108,8 +108,9 @@ def test_a_counter_that_wraps_around_evaluates_the_condition():
         ("LT, %i, %s", {}),
         ("LT, %i, %b", {"step": -1}),
         ("LT, %i, %b", {"added": "%i, %i"}),
+        ("LT, %i, %b", {"kind": "i4"}),
     ],
-    ids=["inequality", "changing bound", "wrong sign", "no constant"],
+    ids=["inequality", "changing bound", "wrong sign", "no constant", "narrow integer"],
 )
 def test_other_loops_have_no_counter(changed):
     compared, options = changed

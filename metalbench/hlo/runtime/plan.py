@@ -278,12 +278,14 @@ def find_loop_counter(operation: Operation) -> LoopCounter | None:
     elif right.operation in condition.operations:
         bound = _find_integer(right)
     sign, is_inclusive = _COMPARISONS[direction]
-    if bound is None or step * sign <= 0 or not left.type.element.is_integer:
+    element = left.type.element
+    # A narrow integer wraps around below the range of its storage.
+    if bound is None or step * sign <= 0 or not element.is_integer or element.is_narrow:
         return None
     if isinstance(bound, TensorValue):
         bound = _or_value(bound)
     start = _or_value(operation.operands[number])
-    return LoopCounter(start, bound, step, is_inclusive, left.type.element)
+    return LoopCounter(start, bound, step, is_inclusive, element)
 
 
 def _find_step(body: Block, condition: Block, value: TensorValue) -> int:
