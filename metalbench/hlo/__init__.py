@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pkgutil import extend_path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from metalbench.hlo.program import Program, compile
+
+# In a checkout this folder is found first; the compiled plugin is in site-packages.
+__path__ = extend_path(__path__, __name__)
 
 __all__ = ["Program", "compile"]
 

@@ -5,8 +5,12 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from importlib import import_module
+from pkgutil import extend_path
 
 from metalbench.hlo.jaxlib_version import check_jaxlib
+
+# In a checkout this folder is found first; the compiled plugin is in site-packages.
+__path__ = extend_path(__path__, __name__)
 
 NAME = "metalbench"
 # The environment variable with the device: auto, cpu, metal or cuda.
