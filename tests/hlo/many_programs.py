@@ -20,10 +20,11 @@ from oracle import evaluate
 from random_programs import Example, programs
 
 from metalbench import _core
-from metalbench.hlo.codegen import HEADER, INCLUDE
+from metalbench.hlo.codegen import format_library
 from metalbench.hlo.program import import_program
 from metalbench.hlo.runtime.executable import Executable, open_device
-from metalbench.hlo.runtime.plan import ExecutionPlan, build_plan, format_source
+from metalbench.hlo.runtime.plan import ExecutionPlan, build_plan
+from metalbench.kernel.source_files import include_folders
 
 LEVELS = (0, 2, 3)
 DRAWN = 20
@@ -72,9 +73,11 @@ def wrong(examples: Sequence[Example]) -> Iterator[tuple[int, str, str]]:
     everything = [one for plans in made for one in plans]
     for number, each in enumerate(everything):
         rename(each, f"p{number}_")
-    text = "\n".join([HEADER, *(format_source(each).removeprefix(HEADER) for each in everything)])
-    library = open_device("cpu").compile(text, include_dirs=[str(INCLUDE)], fast_math=False)
-    library.prepare(sorted({each.name for one in everything for each in one.iterate_kernels()}))
+    texts = {each.name: each.text for one in everything for each in one.iterate_kernels()}
+    library = open_device("cpu").compile(
+        format_library(texts.values()), include_dirs=include_folders(), fast_math=False
+    )
+    library.prepare(sorted(texts))
     for example, plans, wanted in zip(examples, made, expected, strict=True):
         for level, each in zip(LEVELS, plans, strict=True):
             got = FromLibrary(each, library)(*example.arguments)

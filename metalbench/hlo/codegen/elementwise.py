@@ -19,8 +19,8 @@ from metalbench.hlo.codegen.writer import (
 from metalbench.hlo.ir import ELEMENT_TYPES, ElementType, Operation
 from metalbench.hlo.operations import ELEMENTWISE, OPERATIONS
 
-# Kernels that use this type need the header.
-COMPLEX_TYPE, COMPLEX_HEADER = "float2", '#include "complex.h"\n'
+# Kernels that use this type call functions of the header.
+COMPLEX_TYPE, COMPLEX_HEADER = "float2", "complex.h"
 _EQUAL = {"EQ": "{0}.x == {1}.x && {0}.y == {1}.y", "NE": "{0}.x != {1}.x || {0}.y != {1}.y"}
 
 

@@ -13,7 +13,7 @@ from metalbench.hlo.ir import Operation, TensorValue
 # Kernels that call these functions need the header.
 FACTORIZATION_CALLS, FACTORIZATION_HEADER = (
     ("shlo::qr<", "shlo::eigh<", "shlo::reflectors_"),
-    '#include "factorizations.h"\n',
+    "factorizations.h",
 )
 # Threads for each matrix; matrices up to SMALL_SIZE columns use MIN_THREADS.
 MIN_THREADS, MAX_THREADS, SMALL_SIZE = 32, 128, 16

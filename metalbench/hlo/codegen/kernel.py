@@ -182,7 +182,6 @@ EMITTERS: dict[str, Emitter] = {
     **DYNAMIC_MOVEMENT_EMITTERS,
     **NORMALIZATION_EMITTERS,
 }
-HEADER = '#include "rows.h"\nusing namespace metal;\n'
 # Buffers that Metal can bind to a kernel.
 MAX_BUFFERS = 31
 THREADS = 64

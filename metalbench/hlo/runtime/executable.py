@@ -12,7 +12,7 @@ import numpy as np
 from metalbench import _core
 from metalbench.devices import find_kind
 from metalbench.errors import CompileError, DispatchError
-from metalbench.hlo.codegen import INCLUDE, GeneratedKernel
+from metalbench.hlo.codegen import GeneratedKernel
 from metalbench.hlo.ir import Block, TensorType, TensorValue
 from metalbench.hlo.runtime.plan import (
     ExecutionPlan,
@@ -119,7 +119,7 @@ class Executable:
             library = self._device.compile(
                 self.source,
                 filename="<hlo>",
-                include_dirs=include_folders(None, [INCLUDE]),
+                include_dirs=include_folders(),
                 fast_math=False,
                 checked=self.checked,
             )

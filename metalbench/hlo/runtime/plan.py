@@ -7,15 +7,8 @@ from dataclasses import dataclass, field, replace
 
 from metalbench.errors import OutOfMemoryError, Unsupported
 from metalbench.hlo.codegen import (
-    COMPLEX_HEADER,
-    COMPLEX_TYPE,
     EMITTERS,
-    FACTORIZATION_CALLS,
-    FACTORIZATION_HEADER,
     FACTORIZATIONS,
-    HEADER,
-    MATRIX_CALL,
-    MATRIX_HEADER,
     STAGED,
     STAGED_BY_PASSES,
     GeneratedKernel,
@@ -29,6 +22,7 @@ from metalbench.hlo.codegen import (
     build_update_kernel,
     find_register_tile,
     find_row_product,
+    format_library,
 )
 from metalbench.hlo.ir import Block, ElementType, Operation, TensorValue
 from metalbench.hlo.operations import CONTROL_FLOW
@@ -161,15 +155,7 @@ def build_plan(block: Block, level: int, *, device: str = "") -> ExecutionPlan:
 def format_source(whole: ExecutionPlan) -> str:
     """Return all kernels of a plan as one MSL file; identical kernels appear once."""
     texts = {kernel.name: kernel.text for kernel in whole.iterate_kernels()}
-    kernels = "\n".join(texts.values())
-    heads = [HEADER]
-    if COMPLEX_TYPE in kernels:
-        heads.insert(0, COMPLEX_HEADER)
-    if any(each in kernels for each in FACTORIZATION_CALLS):
-        heads.insert(0, FACTORIZATION_HEADER)
-    if MATRIX_CALL in kernels:
-        heads.insert(0, MATRIX_HEADER)
-    return "\n".join(["".join(heads), kernels])
+    return format_library(texts.values())
 
 
 class _Planner:
