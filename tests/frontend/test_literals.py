@@ -41,6 +41,8 @@ def run(text, x):
         ("0x1p3h", "half(0x1p3f)"),
         ("2.5bf", "bfloat(2.5f)"),
         ("3BF", "bfloat(3.f)"),
+        ("1.5L", "1.5"),
+        ("0x1.8p3l", "0x1.8p3"),
         *((text, text) for text in ("1.0f", "2.F", "1e3f", "1", "0x1e5", "0xbf", "07", "1u")),
         *((text, text) for text in ("0xEH", "1'000", "5ul", "2.0_own")),
     ],

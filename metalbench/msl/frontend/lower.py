@@ -177,7 +177,8 @@ def lower(source: Source, name: str, constants: Mapping[str | int, Value]) -> Lo
 
     Raise CompileError or Unsupported with the line of the user's file.
     """
-    refuse_double(source.tokens)
+    if not source.allows_double:
+        refuse_double(source.tokens)
     kernel = source.find_entry_point(name)
     reached = find_reachable_names(source, kernel)
     literals = _format_constants(source, kernel, constants, reached)
@@ -489,7 +490,8 @@ def lower_many(
 
     All must be allowed by `find_batch_kind`. Raise as `lower` does.
     """
-    refuse_double(source.tokens)
+    if not source.allows_double:
+        refuse_double(source.tokens)
     kernels = [source.find_entry_point(name) for name in names]
     reached = {kernel.name: find_reachable_names(source, kernel) for kernel in kernels}
     edits, _, spaces = rewrite_source(source, kernels, set().union(*reached.values()), {})

@@ -98,6 +98,8 @@ class Source:
     expanded: str
     # Folders of included files, in addition to the source's folder.
     include_dirs: tuple[str, ...] = ()
+    # Whether `double` is allowed, which Metal does not have.
+    allows_double: bool = False
 
     @cached_property
     def tokens(self) -> Tokens:

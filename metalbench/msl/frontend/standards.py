@@ -7,6 +7,9 @@ from __future__ import annotations
 STANDARDS = {"metal3.1": 310, "metal3.2": 320, "metal4.0": 400}
 DEFAULT_STANDARD = "metal3.1"
 VERSION_MACRO = "__METAL_VERSION__"
+# A compiler option of metalbench.hlo: if this macro is given to the compiler, a source may have
+# `double`, and literals with the suffix `L` have that type. `#define` in a source has no effect.
+DOUBLE_MACRO = "__METALBENCH_DOUBLE__"
 
 
 def define_version(standard: str) -> dict[str, str]:

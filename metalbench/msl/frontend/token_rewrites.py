@@ -41,11 +41,12 @@ _SUFFIX_TYPES = {"h": "half", "bf": "bfloat"}
 def rewrite_literals(tokens: Tokens, edits: Edits) -> None:
     """Rewrite `1.5` to `1.5f`, `1.5h` to half(1.5f) and `2bf` to bfloat(2.f).
 
-    A compiler flag for single-precision constants has no effect in templates.
+    A compiler flag for single-precision constants has no effect in templates. `1.5L` becomes 1.5, a
+    double: `refuse_double` refuses it in sources that may not have that type.
     """
     for word, indices in tokens.occurrences.items():
         literal = word[0] in ".0123456789" and _FLOAT_LITERAL.fullmatch(word)
-        if literal and literal["suffix"] not in ("l", "L"):
+        if literal:
             text = _format_float_literal(literal["digits"], literal["suffix"].lower())
             for index in indices:
                 edits.replace(tokens.start[index], tokens.end(index), text)
@@ -54,6 +55,8 @@ def rewrite_literals(tokens: Tokens, edits: Edits) -> None:
 def _format_float_literal(digits: str, suffix: str) -> str:
     if not suffix:
         return f"{digits}f"
+    if suffix == "l":
+        return digits
     point = "" if re.search(r"[.eEpP]", digits) else "."
     return f"{_SUFFIX_TYPES[suffix]}({digits}{point}f)"
 

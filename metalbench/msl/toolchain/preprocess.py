@@ -6,6 +6,7 @@ import os
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import NoReturn
@@ -16,7 +17,7 @@ from metalbench.msl.frontend.language_rules import find_violations, read_version
 from metalbench.msl.frontend.lower import build_preamble
 from metalbench.msl.frontend.program_inputs import pass_program_inputs
 from metalbench.msl.frontend.source import Source
-from metalbench.msl.frontend.standards import VERSION_MACRO
+from metalbench.msl.frontend.standards import DOUBLE_MACRO, VERSION_MACRO
 from metalbench.msl.frontend.token_rewrites import rewrite_keywords
 from metalbench.msl.frontend.tokens import decode_file_name, replace_digraphs
 from metalbench.msl.frontend.unsupported import (
@@ -242,14 +243,14 @@ def parse(
     version = read_version(macros)
     expanded = preprocess(text, filename, macros, include_dirs)
     plain = replace_digraphs(blank_unknown_pragmas(expanded))
-    source = Source(text, filename, plain, tuple(include_dirs))
+    source = Source(text, filename, plain, tuple(include_dirs), DOUBLE_MACRO in macros)
     refuse_stray_text(source.tokens)
     if not source.tokens.is_balanced:
         _refuse_unbalanced(source)
     refuse_host_code(source.tokens, find_reserved_names(find_toolchain()), find_compiler_names)
     passed = pass_program_inputs(source)
     if passed != source.expanded:
-        source = Source(text, filename, passed, tuple(include_dirs))
+        source = replace(source, expanded=passed)
     _refuse_violations(source, version)
     return source
 
