@@ -21,13 +21,16 @@ class DeviceKind:
     runs_mlx_on_metal: bool = False
     # MLX runs on the same GPU through CUDA: it has a stream to select, and TF32 products.
     runs_mlx_on_cuda: bool = False
+    # Metal's own compiler builds the kernels. Its language has no `double`, which the engine can
+    # compile for other devices.
+    has_double: bool = True
 
 
 KINDS = {
     each.name: each
     for each in (
         DeviceKind(name="cpu", is_simulated=True, faster_arithmetic=8.0),
-        DeviceKind(name="metal", runs_mlx_on_metal=True),
+        DeviceKind(name="metal", runs_mlx_on_metal=True, has_double=False),
         DeviceKind(name="cuda", has_separate_memory=True, runs_mlx_on_cuda=True),
     )
 }

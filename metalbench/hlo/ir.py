@@ -53,6 +53,23 @@ class ElementType:
         return self.kind == "f"
 
     @property
+    def arithmetic(self) -> ElementType:
+        """Type in which kernels compute on its numbers, or on the parts of its complex numbers."""
+        if self.is_complex:
+            return ELEMENT_TYPES["f64" if self.bits == 128 else "f32"]
+        return ELEMENT_TYPES["f64" if self.name == "f64" else "f32"] if self.is_float else self
+
+    @property
+    def has_double(self) -> bool:
+        """Whether it needs `double`, which Metal's language does not have."""
+        return self.name in ("f64", "complex<f64>")
+
+    @property
+    def is_lane_float(self) -> bool:
+        """Whether it is a float that lanes of a SIMD-group can exchange: not double."""
+        return self.is_float and not self.has_double
+
+    @property
     def is_complex(self) -> bool:
         """Whether it is a pair of floats, real part first."""
         return self.kind == "c"
@@ -78,7 +95,9 @@ ELEMENT_TYPES = {
         ElementType("f16", "f", 16, "half"),
         ElementType("bf16", "f", 16, "bfloat"),
         ElementType("f32", "f", 32, "float"),
+        ElementType("f64", "f", 64, "double"),
         ElementType("complex<f32>", "c", 64, "float2"),
+        ElementType("complex<f64>", "c", 128, "shlo::double2"),
     )
 }
 
@@ -90,9 +109,9 @@ def find_element_type(name: str, where: str) -> ElementType:
     """
     found = ELEMENT_TYPES.get(name)
     if found is None:
-        why = "Metal has no double" if "f64" in name else "it has no type in Metal's language here"
         raise Unsupported(
-            f"{where}: element type {name}: {why}; expected one of {', '.join(ELEMENT_TYPES)}"
+            f"{where}: element type {name}: it has no type in kernels; expected one of "
+            f"{', '.join(ELEMENT_TYPES)}"
         )
     return found
 
@@ -229,7 +248,8 @@ def find_splat(array: Array) -> Array | None:
         return None
     first = np.asarray(array[(0,) * array.ndim])
     if any(array.strides):
-        bits = array.reshape(-1).view(f"u{array.itemsize}")
+        # An element of a complex type has 16 bytes, and NumPy's integers have 8 or fewer.
+        bits = array.reshape(-1, 1).view(f"u{min(array.itemsize, 8)}")
         if (bits != bits[0]).any():
             return None
     return first

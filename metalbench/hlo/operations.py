@@ -129,7 +129,7 @@ _legalized = partial(OperationInfo, kind=OperationKind.LEGALIZED)
 _ALL = (
     _unary(
         "abs",
-        float_msl="fabs({0})",
+        float_msl="shlo::fabs({0})",
         integer_msl="{0} < {T}(0) ? {T}({U}(0) - {U}({0})) : {0}",
         mlx="abs",
         numpy="abs",
@@ -152,7 +152,7 @@ _ALL = (
     _binary(
         "atan2",
         cost=_COSTLY,
-        float_msl="precise::atan2({0}, {1})",
+        float_msl="shlo::atan2({0}, {1})",
         complex_msl="shlo::arc_tangent({0}, {1})",
         mlx="arctan2",
     ),
@@ -162,7 +162,7 @@ _ALL = (
         float_msl="shlo::cbrt({0})",
         complex_msl="shlo::cbrt({0})",
     ),
-    _unary("ceil", float_msl="ceil({0})", mlx="ceil"),
+    _unary("ceil", float_msl="shlo::ceil({0})", mlx="ceil"),
     _ternary("clamp", has_mlx_form=True),
     _binary("compare", has_mlx_form=True),
     _binary("complex"),
@@ -170,7 +170,7 @@ _ALL = (
     _unary(
         "cosine",
         cost=_COSTLY,
-        float_msl="precise::cos({0})",
+        float_msl="shlo::cos({0})",
         complex_msl="shlo::cosine({0})",
         mlx="cos",
     ),
@@ -187,7 +187,7 @@ _ALL = (
     _unary(
         "exponential",
         cost=_COSTLY,
-        float_msl="precise::exp({0})",
+        float_msl="shlo::exp({0})",
         complex_msl="shlo::exponential({0})",
         mlx="exp",
     ),
@@ -198,13 +198,13 @@ _ALL = (
         complex_msl="shlo::exponential_minus_one({0})",
         mlx="expm1",
     ),
-    _unary("floor", float_msl="floor({0})", mlx="floor"),
+    _unary("floor", float_msl="shlo::floor({0})", mlx="floor"),
     _unary("imag"),
     _unary("is_finite", mlx="isfinite"),
     _unary(
         "log",
         cost=_COSTLY,
-        float_msl="precise::log({0})",
+        float_msl="shlo::log({0})",
         complex_msl="shlo::logarithm({0})",
         mlx="log",
     ),
@@ -264,7 +264,7 @@ _ALL = (
     _binary(
         "power",
         cost=_COSTLY,
-        float_msl="precise::pow({0}, {1})",
+        float_msl="shlo::pow({0}, {1})",
         integer_msl="shlo::integer_power<{U}>({0}, {1})",
         complex_msl="shlo::power({0}, {1})",
         mlx="power",
@@ -274,15 +274,15 @@ _ALL = (
     _binary(
         "remainder",
         cost=_COSTLY,
-        float_msl="precise::fmod({0}, {1})",
+        float_msl="shlo::fmod({0}, {1})",
         integer_msl="shlo::remainder({0}, {1})",
     ),
-    _unary("round_nearest_afz", float_msl="round({0})"),
-    _unary("round_nearest_even", float_msl="rint({0})", mlx="round"),
+    _unary("round_nearest_afz", float_msl="shlo::round({0})"),
+    _unary("round_nearest_even", float_msl="shlo::rint({0})", mlx="round"),
     _unary(
         "rsqrt",
         cost=_COSTLY,
-        float_msl="1.0f / precise::sqrt({0})",
+        float_msl="shlo::rsqrt({0})",
         complex_msl="shlo::reciprocal_root({0})",
         mlx="rsqrt",
     ),
@@ -306,14 +306,14 @@ _ALL = (
     _unary(
         "sine",
         cost=_COSTLY,
-        float_msl="precise::sin({0})",
+        float_msl="shlo::sin({0})",
         complex_msl="shlo::sine({0})",
         mlx="sin",
     ),
     _unary(
         "sqrt",
         cost=_COSTLY,
-        float_msl="precise::sqrt({0})",
+        float_msl="shlo::sqrt({0})",
         complex_msl="shlo::square_root({0})",
         mlx="sqrt",
         numpy="sqrt",
@@ -329,7 +329,7 @@ _ALL = (
     _unary(
         "tan",
         cost=_COSTLY,
-        float_msl="precise::tan({0})",
+        float_msl="shlo::tan({0})",
         complex_msl="shlo::tangent({0})",
         mlx="tan",
     ),
@@ -503,7 +503,9 @@ def format_support_table() -> str:
     lines = ["| operations | how | |", "|---|---|---|"]
     for name, how, kinds in _ROWS:
         lines.append(f"| {name} | {how} | {_format_names(sorted(list_names(*kinds)))} |")
-    kept = [name for name, each in ELEMENT_TYPES.items() if not each.is_narrow]
+    plain = {name: each for name, each in ELEMENT_TYPES.items() if not each.is_narrow}
+    kept = [name for name, each in plain.items() if not each.has_double]
+    double = [name for name, each in plain.items() if each.has_double]
     narrow = [name for name, each in ELEMENT_TYPES.items() if each.is_narrow]
     lines += [
         "",
@@ -511,7 +513,8 @@ def format_support_table() -> str:
         "|---|---|",
         f"| as they are | {_format_names(kept)} |",
         f"| one byte for each element, truncated after each operation | {_format_names(narrow)} |",
-        "| refused by name | `f64`, `complex<f64>`, quantised, floats of eight bits or fewer |",
+        f"| on `cpu` and `cuda`; refused by name on `metal` | {_format_names(double)} |",
+        "| refused by name | quantised, floats of eight bits or fewer |",
     ]
     return "\n".join(lines)
 

@@ -239,7 +239,7 @@ def programs_that_do_not_fit_are_refused():
         ("not a StableHLO program", lambda: compile_text(of, b"nonsense")),
         ("not a StableHLO program", lambda: compile_text(of, b"ML\xefR and nonsense")),
         ("expected the format mlir, got hlo", lambda: compile_text(of, DOUBLE, b"hlo")),
-        ("Metal has no double", lambda: compile_text(of, DOUBLE.replace(b"f32", b"f64"))),
+        ("element type f6E2M3FN", lambda: compile_text(of, DOUBLE.replace(b"f32", b"f6E2M3FN"))),
     ]
     for expected, attempt in refused:
         with pytest.raises(Refused, match=expected):

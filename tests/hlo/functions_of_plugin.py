@@ -181,14 +181,38 @@ def refusals_are_exceptions_that_name_the_operation_and_its_place():
         jax.errors.JaxRuntimeError, match=r"UNIMPLEMENTED: \[stablehlo.rng\] .*rng_uniform"
     ):
         jax.jit(lambda low: lax.rng_uniform(low, 1.0, (4,)))(0.0)
-    with (
-        jax.enable_x64(True),
-        pytest.raises(jax.errors.JaxRuntimeError, match=r"UNIMPLEMENTED.* complex<f64>"),
-    ):
-        jax.device_put(np.array([1j], np.complex128))
     with pytest.raises(NotImplementedError, match="schur"):
         jax.scipy.linalg.schur(X @ X.T)
     check(lambda x: x + 1, X)
+
+
+def double_precision_is_xlas():
+    with jax.enable_x64(True):
+        x, w = X.astype(np.float64), W.astype(np.float64)
+        np.testing.assert_array_equal(np.asarray(jax.device_put(x.T)), x.T)
+        check(lambda x: (jnp.exp(x) @ w, jax.nn.softmax(x), jnp.sort(x)), x, tolerance=1e-14)
+        check(lambda x: (lax.cumsum(x, axis=1), jnp.argmax(x, 1), x.std()), x, tolerance=1e-14)
+        check(lambda x: (x.astype(np.float16), x.astype(np.int64), x > 0), x * 100)
+        check(lambda x: lax.bitcast_convert_type(x, np.uint32), x)
+        check(lambda x: x.at[jnp.array([2, 0, 2])].add(1.5)[jnp.array([1, 2])], x, tolerance=1e-15)
+        check(lambda x: lax.scan(lambda c, s: (jnp.tanh(c + s), c), x[0], x), x, tolerance=1e-14)
+        check(jax.grad(lambda x: jnp.sum(jnp.sin(x @ w) ** 2)), x, tolerance=1e-13)
+        check(jax.scipy.special.erf, x, tolerance=1e-14)
+
+
+def double_precision_draws_are_xlas():
+    draw = jax.random.uniform
+    with jax.enable_x64(True):
+        check(lambda seed: draw(jax.random.key(seed), (6,), np.float64), 3, tolerance=0)
+
+
+def complex_numbers_of_doubles_are_xlas():
+    with jax.enable_x64(True):
+        z = X + 1j * X[::-1].astype(np.float64)
+        np.testing.assert_array_equal(np.asarray(jax.device_put(z.T)), z.T)
+        check(lambda z: (jnp.exp(z) @ z.T.conj(), jnp.abs(z), jnp.angle(z)), z, tolerance=1e-14)
+        check(lambda z: (jnp.sqrt(z), jnp.log(z), z / z[::-1], jnp.sort(z)), z, tolerance=1e-14)
+        check(lambda z: (z.astype(np.complex64), z.real, z.sum()), z, tolerance=1e-14)
 
 
 def complex_numbers_are_xlas():

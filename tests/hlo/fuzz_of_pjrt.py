@@ -54,7 +54,7 @@ PROGRAMS = (
     *[pjrt.DOUBLE, pjrt.DONATING] * 3,
     b"nonsense",
     b"",
-    pjrt.DOUBLE.replace(b"f32", b"f64"),
+    pjrt.DOUBLE.replace(b"f32", b"f6E2M3FN"),
 )
 CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 ROOM = 8192

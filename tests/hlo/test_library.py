@@ -14,6 +14,7 @@ from metalbench.hlo.codegen.library import (
 )
 from metalbench.hlo.runtime.executable import open_device
 from metalbench.kernel.source_files import include_folders
+from metalbench.msl.frontend.standards import DOUBLE_MACRO
 
 HEADERS = sorted(path.name for path in INCLUDE.glob("*.h"))
 CALL = "kernel void f(device {0}* a, uint i [[thread_position_in_grid]]) {{ a[i] = {1}; }}"
@@ -44,21 +45,34 @@ def test_functions_come_with_the_functions_that_they_call():
     assert "float2" not in text
 
 
+def test_functions_on_double_come_with_double_only():
+    call = "shlo::pow(a[i], a[i])"
+    single, double = (select_functions(CALL.format(each, call)) for each in ("float", "double"))
+    assert "DoublePair" not in single
+    assert "DoublePair log_pair(" in double
+    assert "kTwoOverPi" not in double
+
+
 def test_overloads_of_complex_numbers_come_with_complex_numbers():
     text = select_functions(CALL.format("float2", "shlo::tanh(a[i])"))
-    assert "float2 tanh(" in text
+    assert "C tanh(" in text
+    assert "double" not in text
     assert "hyperbolic_sine" in text
 
 
 @pytest.mark.parametrize("header", HEADERS)
 def test_each_function_compiles_with_what_is_selected_for_it(header):
     """Instantiates nothing: clang reports an undeclared name of a function without templates."""
+    is_double = header.startswith("double")
     spaces = []
     for name in sorted({each.name for each in read_declarations(header)} - {""}):
-        # The other words select all headers.
-        text = select_functions(f"{name} float2 shlo::reflectors_")
+        # The other words select all headers; those of double only for themselves.
+        words = "float2 double2" if is_double else "float2"
+        text = select_functions(f"{name} {words} shlo::reflectors_")
         assert re.search(rf"\b{name}\b", text)
         spaces.append(f"namespace only_{name} {{\n{text}}}\n")
     source = format_library(["".join(spaces).replace("shlo", "tested"), CALL.format("float", "0")])
     folders = include_folders()
-    open_device("cpu").compile(source, include_dirs=folders, fast_math=False).pipeline("f")
+    given = {"include_dirs": folders, "fast_math": False}
+    given |= {"macros": {DOUBLE_MACRO: "1"}} if is_double else {}
+    open_device("cpu").compile(source, **given).pipeline("f")

@@ -1,5 +1,6 @@
 """Generate kernels in the Metal Shading Language (MSL) from operations."""
 
+from metalbench.hlo.codegen.elementwise import DOUBLE_TYPE
 from metalbench.hlo.codegen.factorizations import FACTORIZATIONS
 from metalbench.hlo.codegen.kernel import (
     EMITTERS,
@@ -21,6 +22,7 @@ from metalbench.hlo.codegen.rows import (
 from metalbench.hlo.codegen.whole_tensors import STAGED, STAGED_BY_PASSES
 
 __all__ = [
+    "DOUBLE_TYPE",
     "EMITTERS",
     "FACTORIZATIONS",
     "STAGED",

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from metalbench.errors import Unsupported
 from metalbench.hlo.codegen.writer import (
     Emitter,
@@ -16,17 +14,19 @@ from metalbench.hlo.codegen.writer import (
     format_lowest,
     get_msl_type,
 )
-from metalbench.hlo.ir import ELEMENT_TYPES, ElementType, Operation
+from metalbench.hlo.ir import ElementType, Operation
 from metalbench.hlo.operations import ELEMENTWISE, OPERATIONS
 
-# Kernels that use this type call functions of the header.
+# Kernels that use these types call functions of the headers.
 COMPLEX_TYPE, COMPLEX_HEADER = "float2", "complex.h"
+DOUBLE_TYPE, DOUBLE_HEADER = "double", "double_math.h"
+DOUBLE_COMPLEX_TYPE, DOUBLE_COMPLEX_HEADER = "double2", "double_complex.h"
 _EQUAL = {"EQ": "{0}.x == {1}.x && {0}.y == {1}.y", "NE": "{0}.x != {1}.x || {0}.y != {1}.y"}
 
 
 def format_complex(operation: Operation, names: Sequence[str]) -> str:
     """Return a complex number with a real and an imaginary part."""
-    return f"float2({names[0]}, {names[1]})"
+    return f"{get_msl_type(operation.results[0].type)}({names[0]}, {names[1]})"
 
 
 def format_real(operation: Operation, names: Sequence[str]) -> str:
@@ -68,8 +68,14 @@ def truncate_integer(expression: str, element: ElementType) -> str:
 
 
 def cast_to_float(name: str, element: ElementType) -> str:
-    """Return a floating-point element as an MSL float."""
-    return name if element.name == "f32" else f"float({name})"
+    """Return a floating-point element in the type of arithmetic: an MSL float or double."""
+    wide = element.arithmetic
+    return name if element == wide else f"{wide.msl}({name})"
+
+
+def round_float(expression: str, element: ElementType) -> str:
+    """Return an expression of the type of arithmetic, rounded to an element of a float type."""
+    return expression if element == element.arithmetic else f"{element.msl}({expression})"
 
 
 def format_arithmetic(operation: Operation, names: Sequence[str]) -> str:
@@ -82,7 +88,7 @@ def format_arithmetic(operation: Operation, names: Sequence[str]) -> str:
         raise Unsupported(f"{operation.where}: not defined for elements of type {element.name}")
     if element.is_float:
         expression = form.format(*(cast_to_float(each, element) for each in names))
-        return expression if element.name == "f32" else f"{element.msl}({expression})"
+        return round_float(expression, element)
     if not element.is_integer:
         return form.format(*names)
     return truncate_integer(_format_integer(form, element, names), element)
@@ -125,7 +131,7 @@ def format_compare(operation: Operation, names: Sequence[str]) -> str:
 
 def format_is_finite(operation: Operation, names: Sequence[str]) -> str:
     """Return whether a number is neither infinite nor a NaN."""
-    return f"isfinite({cast_to_float(names[0], operation.operands[0].type.element)})"
+    return f"shlo::isfinite({cast_to_float(names[0], operation.operands[0].type.element)})"
 
 
 def format_convert(operation: Operation, names: Sequence[str]) -> str:
@@ -142,27 +148,31 @@ def format_conversion(name: str, source: ElementType, target: ElementType) -> st
     if source.is_complex or target.is_complex:
         return _format_complex_conversion(name, source, target)
     if target.kind == "b":
-        zero = "0.0f" if source.is_float else f"{source.msl}(0)"
+        zero = f"{source.arithmetic.msl}(0)"
         return f"{cast_to_float(name, source) if source.is_float else name} != {zero}"
     if target.is_float:
-        through = cast_to_float(name, source) if source.is_float else f"float({name})"
-        return through if target.name == "f32" else f"{target.msl}({through})"
+        # A double must be rounded once to a type with fewer bits than float.
+        through = "shlo::to_odd_float" if source.has_double else "float"
+        wide = name if target == target.arithmetic else f"{through}({name})"
+        return f"{target.msl}({wide})"
     if not source.is_float:
         return truncate_integer(name, target)
     high = 2 ** (target.bits - (target.kind == "i")) - 1
     least = 0.0 if target.kind == "u" else -float(2 ** (target.bits - 1))
-    limits = f"{np.float32(least)}f, {np.float32(high + 1)}f"
+    limits = ", ".join(format_literal(each, source.arithmetic) for each in (least, high + 1))
     ends = f"{format_lowest(target)}, {format_literal(high, target)}"
     return f"shlo::to_integer<{target.msl}>({cast_to_float(name, source)}, {limits}, {ends})"
 
 
 def _format_complex_conversion(name: str, source: ElementType, target: ElementType) -> str:
-    single = ELEMENT_TYPES["f32"]
+    part = source.arithmetic
+    if source.is_complex and target.is_complex:
+        return f"{target.msl}({name})"
     if target.is_complex:
-        return f"float2({format_conversion(name, source, single)}, 0.0f)"
+        return f"{target.msl}({format_conversion(name, source, target.arithmetic)}, 0.0f)"
     if target.kind == "b":
-        return f"{name}.x != 0.0f || {name}.y != 0.0f"
-    return format_conversion(f"{name}.x", single, target)
+        return f"{name}.x != {part.msl}(0) || {name}.y != {part.msl}(0)"
+    return format_conversion(f"{name}.x", part, target)
 
 
 def format_select(operation: Operation, names: Sequence[str]) -> str:
@@ -182,7 +192,7 @@ def format_clamp(operation: Operation, names: Sequence[str]) -> str:
         above = f"({middle} > {low} ? {middle} : {low})"
         return f"{above} < {high} ? {above} : {high}"
     found = f"shlo::minimum(shlo::maximum({middle}, {low}), {high})"
-    return found if element.name == "f32" or element.is_complex else f"{element.msl}({found})"
+    return round_float(found, element) if element.is_float else found
 
 
 def format_reduce_precision(operation: Operation, names: Sequence[str]) -> str:
@@ -245,7 +255,10 @@ ELEMENTWISE_EMITTERS: dict[str, Emitter] = {
 def emit_batch_norm_inference(
     writer: KernelWriter, operation: Operation, index: Index
 ) -> Sequence[str]:
-    """Emit (x - mean) / sqrt(variance + epsilon) * scale + offset for a feature, in float."""
+    """Emit (x - mean) / sqrt(variance + epsilon) * scale + offset for a feature.
+
+    Numbers are computed in float, or in double if they have that type.
+    """
     element = operation.results[0].type.element
     feature = (index[operation.attributes["feature_index"]],)
     operand, *of_features = operation.operands
@@ -253,13 +266,12 @@ def emit_batch_norm_inference(
     scale, offset, mean, variance = (
         cast_to_float(writer.emit_value(each, feature), element) for each in of_features
     )
-    epsilon = f"{operation.attributes['epsilon']!r}f"
-    centred = writer.declare("float", f"{x} - {mean}")
-    deviation = writer.declare("float", f"precise::sqrt({variance} + {epsilon})")
+    wide = element.arithmetic
+    epsilon = format_literal(operation.attributes["epsilon"], wide)
+    centred = writer.declare(wide.msl, f"{x} - {mean}")
+    deviation = writer.declare(wide.msl, f"shlo::sqrt({variance} + {epsilon})")
     text = f"{centred} / {deviation} * {scale} + {offset}"
-    return [
-        writer.declare(element.msl, text if element.name == "f32" else f"{element.msl}({text})")
-    ]
+    return [writer.declare(element.msl, round_float(text, element))]
 
 
 NORMALIZATION_EMITTERS: dict[str, Emitter] = {"batch_norm_inference": emit_batch_norm_inference}

@@ -11,9 +11,7 @@ from math import cos, pi, sin
 
 from metalbench.hlo.codegen.kernel import KernelStage
 from metalbench.hlo.codegen.writer import KernelWriter, format_literal, format_loop
-from metalbench.hlo.ir import ELEMENT_TYPES, Operation
-
-_COMPLEX, _REAL = ELEMENT_TYPES["complex<f32>"], ELEMENT_TYPES["f32"]
+from metalbench.hlo.ir import ElementType, Operation
 
 
 def build_fft(operation: Operation) -> list[KernelStage]:
@@ -30,7 +28,7 @@ def _build_butterflies(operation: Operation) -> KernelStage:
     value, table = operation.operands
     axis, radix, done = (operation.attributes[each] for each in ("axis", "radix", "done"))
     backwards = operation.attributes["backwards"]
-    shape = value.type.shape
+    shape, kind = value.type.shape, value.type.element
     length = shape[axis]
     part = length // radix
     threads = (*shape[:axis], part, *shape[axis + 1 :])
@@ -46,9 +44,9 @@ def _build_butterflies(operation: Operation) -> KernelStage:
             if number and done > 1:
                 step = number * (length // (done * radix))
                 root = writer.emit_value(table, (writer.declare_index(f"{place} * {step}"),))
-                element = writer.declare("float2", f"shlo::times({element}, {root})")
+                element = writer.declare(kind.msl, f"shlo::times({element}, {root})")
             numbers.append(element)
-        found = emit_transform(writer, numbers, 1 if backwards else -1)
+        found = emit_transform(writer, numbers, 1 if backwards else -1, kind)
         start = writer.declare_index(f"({own} - {place}) * {radix} + {place}")
         for number, element in enumerate(found):
             index[axis] = writer.declare_index(f"{start} + {number * done}") if number else start
@@ -60,14 +58,14 @@ def _build_butterflies(operation: Operation) -> KernelStage:
 def _build_direct_sums(operation: Operation) -> KernelStage:
     value, table = operation.operands
     axis, radix, done = (operation.attributes[each] for each in ("axis", "radix", "done"))
-    shape = value.type.shape
+    shape, kind = value.type.shape, value.type.element
     length = shape[axis]
 
     def write(writer: KernelWriter, thread: str, outputs: list[str]) -> None:
         index = list(writer.unravel_index(thread, shape))
         within = writer.declare_index(f"{index[axis]} % {done * radix}")
         first = writer.declare_index(f"{index[axis]} / {done * radix} * {done} + {within} % {done}")
-        total = writer.declare_variable("float2", "float2(0.0f, 0.0f)")
+        total = writer.declare_variable(kind.msl, format_literal(0, kind))
         with writer.open_block(format_loop("k", radix)):
             index[axis] = writer.declare_index(f"{first} + k * {length // radix}")
             turn = f"k * {within} % {done * radix} * {length // (done * radix)}"
@@ -78,28 +76,32 @@ def _build_direct_sums(operation: Operation) -> KernelStage:
     return KernelStage(value.type.size, write)
 
 
-def emit_transform(writer: KernelWriter, numbers: Sequence[str], sign: int) -> list[str]:
+def emit_transform(
+    writer: KernelWriter, numbers: Sequence[str], sign: int, kind: ElementType
+) -> list[str]:
     """Emit a discrete Fourier transform of `numbers`; `sign` is that of the exponent.
 
-    Return the names of the results.
+    `kind` is their complex type. Return the names of the results.
     """
     count = len(numbers)
     prime = next((each for each in (2, 3, 5, 7, 11, 13) if count % each == 0), count)
     if count == prime:
-        return _emit_prime_transform(writer, numbers, sign)
-    inner = [emit_transform(writer, numbers[start::prime], sign) for start in range(prime)]
+        return _emit_prime_transform(writer, numbers, sign, kind)
+    inner = [emit_transform(writer, numbers[start::prime], sign, kind) for start in range(prime)]
     rest = count // prime
     found = [""] * count
     for number in range(rest):
         turned = [
-            _emit_rotation(writer, inner[start][number], sign * start * number, count)
+            _emit_rotation(writer, inner[start][number], (sign * start * number, count), kind)
             for start in range(prime)
         ]
-        found[number::rest] = _emit_prime_transform(writer, turned, sign)
+        found[number::rest] = _emit_prime_transform(writer, turned, sign, kind)
     return found
 
 
-def _emit_prime_transform(writer: KernelWriter, numbers: Sequence[str], sign: int) -> list[str]:
+def _emit_prime_transform(
+    writer: KernelWriter, numbers: Sequence[str], sign: int, kind: ElementType
+) -> list[str]:
     """Emit a transform of prime length.
 
     Elements at the same distance from both ends share their cosines and sines.
@@ -108,42 +110,40 @@ def _emit_prime_transform(writer: KernelWriter, numbers: Sequence[str], sign: in
     if count == 1:
         return [first]
     if count == 2:
-        return [writer.declare("float2", f"{first} {each} {numbers[1]}") for each in "+-"]
+        return [writer.declare(kind.msl, f"{first} {each} {numbers[1]}") for each in "+-"]
     half = range(1, count // 2 + 1)
     sums, differences = (
-        [writer.declare("float2", f"{numbers[k]} {each} {numbers[count - k]}") for k in half]
+        [writer.declare(kind.msl, f"{numbers[k]} {each} {numbers[count - k]}") for k in half]
         for each in "+-"
     )
-    found = [writer.declare("float2", " + ".join([first, *sums]))] + [""] * (count - 1)
+    found = [writer.declare(kind.msl, " + ".join([first, *sums]))] + [""] * (count - 1)
     for number in half:
         angles = [2 * pi * (number * k % count) / count for k in half]
-        even = [f"{_format_real(cos(a))} * {name}" for a, name in zip(angles, sums, strict=True)]
-        odd = [
-            f"{_format_real(sign * sin(a))} * {d}" for a, d in zip(angles, differences, strict=True)
-        ]
-        middle = writer.declare("float2", " + ".join([first, *even]))
-        aside = writer.declare("float2", f"shlo::times_i({' + '.join(odd)})")
-        found[number] = writer.declare("float2", f"{middle} + {aside}")
-        found[count - number] = writer.declare("float2", f"{middle} - {aside}")
+        cosines = [format_literal(cos(each), kind.arithmetic) for each in angles]
+        sines = [format_literal(sign * sin(each), kind.arithmetic) for each in angles]
+        even = [f"{factor} * {name}" for factor, name in zip(cosines, sums, strict=True)]
+        odd = [f"{factor} * {name}" for factor, name in zip(sines, differences, strict=True)]
+        middle = writer.declare(kind.msl, " + ".join([first, *even]))
+        aside = writer.declare(kind.msl, f"shlo::times_i({' + '.join(odd)})")
+        found[number] = writer.declare(kind.msl, f"{middle} + {aside}")
+        found[count - number] = writer.declare(kind.msl, f"{middle} - {aside}")
     return found
 
 
-def _emit_rotation(writer: KernelWriter, name: str, part: int, count: int) -> str:
-    """Emit a number times exp(2 pi i part / count)."""
-    part %= count
+def _emit_rotation(
+    writer: KernelWriter, name: str, turn: tuple[int, int], kind: ElementType
+) -> str:
+    """Emit a number times exp(2 pi i part / count) for the turn (part, count)."""
+    part, count = turn[0] % turn[1], turn[1]
     quarters = 4 * part / count
     if quarters == 0:
         return name
     if quarters == 1:
-        return writer.declare("float2", f"shlo::times_i({name})")
+        return writer.declare(kind.msl, f"shlo::times_i({name})")
     if quarters == 2:
-        return writer.declare("float2", f"-{name}")
+        return writer.declare(kind.msl, f"-{name}")
     if quarters == 3:
-        return writer.declare("float2", f"shlo::times_minus_i({name})")
+        return writer.declare(kind.msl, f"shlo::times_minus_i({name})")
     angle = 2 * pi * part / count
-    root = format_literal(complex(cos(angle), sin(angle)), _COMPLEX)
-    return writer.declare("float2", f"shlo::times({name}, {root})")
-
-
-def _format_real(number: float) -> str:
-    return format_literal(number, _REAL)
+    root = format_literal(complex(cos(angle), sin(angle)), kind)
+    return writer.declare(kind.msl, f"shlo::times({name}, {root})")

@@ -12,7 +12,14 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from metalbench.hlo.codegen.elementwise import COMPLEX_HEADER, COMPLEX_TYPE
+from metalbench.hlo.codegen.elementwise import (
+    COMPLEX_HEADER,
+    COMPLEX_TYPE,
+    DOUBLE_COMPLEX_HEADER,
+    DOUBLE_COMPLEX_TYPE,
+    DOUBLE_HEADER,
+    DOUBLE_TYPE,
+)
 from metalbench.hlo.codegen.factorizations import FACTORIZATION_CALLS, FACTORIZATION_HEADER
 from metalbench.hlo.codegen.matrices import MATRIX_CALL, MATRIX_HEADER
 
@@ -25,6 +32,7 @@ _COMMENT = re.compile(r"[ \t]*//[^\n]*")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _RECORD = re.compile(r"\b(?:struct|class|enum)\s+(\w+)")
 _FUNCTION = re.compile(r"(\w+)\s*(?:<[^()]*>\s*)?\(")
+_USING = re.compile(r"using\s+(?:\w+::)*(\w+)\s*[;=]")
 _VARIABLE = re.compile(r"(\w+)\s*(?:\[[^\]]*\]\s*)*=")
 
 
@@ -63,8 +71,14 @@ def _list_headers(kernels: str) -> list[str]:
     """Return the names of the headers whose overloads kernels may call."""
     names = list(_HEADERS)
     has_factorizations = any(each in kernels for each in FACTORIZATION_CALLS)
-    if COMPLEX_TYPE in kernels or has_factorizations:
+    has_double_complex = DOUBLE_COMPLEX_TYPE in kernels
+    if DOUBLE_TYPE in kernels:
+        # Before the templates that call its functions.
+        names.insert(1, DOUBLE_HEADER)
+    if COMPLEX_TYPE in kernels or has_double_complex or has_factorizations:
         names.append(COMPLEX_HEADER)
+    if has_double_complex:
+        names.append(DOUBLE_COMPLEX_HEADER)
     if has_factorizations:
         names.append(FACTORIZATION_HEADER)
     return names
@@ -113,8 +127,10 @@ def read_declarations(header: str) -> list[HeaderDeclaration]:
 def _find_name(declaration: str) -> str:
     """Return the name that a declaration introduces; empty for directives."""
     head = re.sub(r"^template\s*<[^{;]*?>\s*(?=\w)", "", declaration.strip())
-    if head.startswith(("#", "using")):
+    if head.startswith(("#", "using namespace")):
         return ""
+    if used := _USING.match(head):
+        return used[1]
     record = _RECORD.match(head)
     found = record or _FUNCTION.search(head.partition("{")[0]) or _VARIABLE.search(head)
     if found is None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 
 from metalbench.hlo.codegen.data_movement import format_affine
-from metalbench.hlo.codegen.elementwise import cast_to_float, truncate_integer
+from metalbench.hlo.codegen.elementwise import cast_to_float, round_float, truncate_integer
 from metalbench.hlo.codegen.writer import (
     Emitter,
     Index,
@@ -67,7 +67,7 @@ def emit_reduce(writer: KernelWriter, operation: Operation, index: Index) -> Seq
 def emit_dot_general(writer: KernelWriter, operation: Operation, index: Index) -> Sequence[str]:
     """Emit a product over contracted axes.
 
-    Floats are accumulated in float, integers in the result's type.
+    Floats are accumulated in float or double, integers in the result's type.
     """
     return emit_products(writer, operation, [index])
 
@@ -103,9 +103,9 @@ class ProductSum:
 
     def __init__(self, writer: KernelWriter, type_: TensorType) -> None:
         self._writer, self._element = writer, type_.element
-        self._type = "float" if type_.element.is_float else type_.element.wrapping
-        if type_.element.kind in "bc":
-            self._type = type_.element.msl
+        self._type = type_.element.wrapping
+        if not type_.element.is_integer:
+            self._type = (type_.element.arithmetic if type_.element.is_float else type_.element).msl
         self._name = writer.declare_variable(self._type, f"{self._type}(0)")
 
     def join_lanes(self) -> None:
@@ -131,9 +131,7 @@ class ProductSum:
         if self._element.is_complex:
             text = self._name
         elif self._element.is_float:
-            text = (
-                self._name if self._element.name == "f32" else f"{self._element.msl}({self._name})"
-            )
+            text = round_float(self._name, self._element)
         elif self._element.kind == "b":
             text = self._name
         else:

@@ -184,7 +184,7 @@ def find_row_product(roots: Sequence[TensorValue], inlined: set[TensorValue]) ->
     product = find_product(roots[0], inlined)[0] if len(roots) == 1 else None
     if product is None or product.name != "dot_general":
         return None
-    if not product.results[0].type.element.is_float:
+    if not product.results[0].type.element.is_lane_float:
         return None
     numbers = product.attributes["dot_dimension_numbers"]
     shared = sum(len(numbers[f"lhs_{each}_dimensions"]) for each in ("batching", "contracting"))

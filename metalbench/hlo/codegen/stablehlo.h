@@ -6,6 +6,32 @@ namespace shlo {
 
 using namespace metal;
 
+// double_math.h adds overloads for double to these, which would hide Metal's.
+using metal::ceil;
+using metal::copysign;
+using metal::fabs;
+using metal::floor;
+using metal::fma;
+using metal::fmax;
+using metal::fmin;
+using metal::frexp;
+using metal::isfinite;
+using metal::isinf;
+using metal::isnan;
+using metal::ldexp;
+using metal::rint;
+using metal::round;
+inline float atan2(float y, float x) { return precise::atan2(y, x); }
+inline float cos(float x) { return precise::cos(x); }
+inline float exp(float x) { return precise::exp(x); }
+inline float fmod(float x, float y) { return precise::fmod(x, y); }
+inline float log(float x) { return precise::log(x); }
+inline float pow(float x, float y) { return precise::pow(x, y); }
+inline float rsqrt(float x) { return 1.0f / precise::sqrt(x); }
+inline float sin(float x) { return precise::sin(x); }
+inline float sqrt(float x) { return precise::sqrt(x); }
+inline float tan(float x) { return precise::tan(x); }
+
 // IEEE 754-2019 maximum: NaNs propagate, and +0 is above -0. It has no branches, which would
 // diverge.
 inline float maximum(float a, float b) {

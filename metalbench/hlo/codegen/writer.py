@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from metalbench.hlo.ir import (
-    ELEMENT_TYPES,
     Block,
     ElementType,
     Operation,
@@ -26,10 +25,8 @@ def format_literal(value: Any, element: ElementType) -> str:
     if element.is_float:
         return _format_float(value, element)
     if element.is_complex:
-        real, imaginary = (
-            _format_float(each, ELEMENT_TYPES["f32"]) for each in split_complex(value)
-        )
-        return f"float2({real}, {imaginary})"
+        real, imaginary = (_format_float(each, element.arithmetic) for each in split_complex(value))
+        return f"{element.msl}({real}, {imaginary})"
     number = int(value)
     if element.bits == 64:
         text = f"{number & (2**64 - 1)}ul" if element.kind == "u" else f"{number}l"
@@ -40,18 +37,21 @@ def format_literal(value: Any, element: ElementType) -> str:
 
 
 def _format_float(value: Any, element: ElementType) -> str:
-    if not np.isfinite(np.float32(value)):
+    wide = element.arithmetic
+    number = np.asarray(value).astype(wide.storage)[()]
+    if not np.isfinite(number):
         bits = int(np.asarray(value, element.storage).view(f"u{element.bits // 8}"))
-        integer = "uint" if element.bits == 32 else "ushort"
-        return f"as_type<{element.msl}>({integer}({bits:#x}u))"
-    text = f"{np.float32(value)!s}"
-    single = f"{text}f" if "." in text or "e" in text else f"{text}.0f"
-    return single if element.name == "f32" else f"{element.msl}({single})"
+        integer = {64: "ulong", 32: "uint"}.get(element.bits, "ushort")
+        return f"as_type<{element.msl}>({integer}({bits:#x}u{'l' * (element.bits == 64)}))"
+    # Only the engine's compiler has literals of double, and only with this suffix.
+    text, suffix = f"{number!s}", "L" if wide.has_double else "f"
+    literal = f"{text}{suffix}" if "." in text or "e" in text else f"{text}.0{suffix}"
+    return literal if element == wide else f"{element.msl}({literal})"
 
 
 def split_complex(value: Any) -> tuple[Any, Any]:
     """Return the real and the imaginary part of a complex number."""
-    number = np.complex64(value)
+    number = np.complex128(value)
     return number.real, number.imag
 
 
@@ -64,11 +64,15 @@ def format_lowest(element: ElementType) -> str:
 
 
 class Arithmetic:
-    """Expressions on one element type, in the `type` that sums are accumulated in."""
+    """Expressions on one element type, in the `type` that sums are accumulated in.
+
+    `real` is the type of the real part of that.
+    """
 
     def __init__(self, element: ElementType) -> None:
         self._is_complex = element.is_complex
-        self.type = element.msl if element.is_complex else "float"
+        self.real = element.arithmetic.msl
+        self.type = element.msl if element.is_complex else self.real
 
     def widen(self, name: str) -> str:
         """Return an element in the accumulation type."""
@@ -93,8 +97,8 @@ class Arithmetic:
     def format_sqrt(self, name: str) -> str:
         """Return the square root of a number whose imaginary part is zero."""
         if self._is_complex:
-            return f"float2(precise::sqrt({name}.x), 0.0f)"
-        return f"precise::sqrt({name})"
+            return f"{self.type}(shlo::sqrt({name}.x), 0.0f)"
+        return f"shlo::sqrt({name})"
 
 
 # Write the body of a kernel: each value at an index is emitted once in a scope.

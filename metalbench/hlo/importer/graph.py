@@ -122,7 +122,7 @@ def _plain(value: Any) -> Any:
 
 _TEXT = re.compile(r"dense<(.*)> : tensor<", re.DOTALL)
 # Types whose elements jaxlib returns only as text.
-_AS_TEXT = ("bf16", "i2", "i4", "ui2", "ui4", "complex<f32>")
+_AS_TEXT = ("bf16", "i2", "i4", "ui2", "ui4", "complex<f32>", "complex<f64>")
 Array = np.ndarray[Any, Any]
 
 
@@ -150,18 +150,19 @@ def _parse_elements(text: str, type_: TensorType) -> Array:
     words = re.findall(r"[^\s,\[\]()]+", text)
     if element.is_complex:
         # Pairs, the real part first.
-        return np.array([_parse_float(word) for word in words], np.float32).view(element.storage)
+        part = element.arithmetic.storage
+        return np.array([_parse_float(word, part) for word in words], part).view(element.storage)
     numbers = [_parse_number(word, element.name) for word in words]
     if element.name == "bf16":
         return np.array(numbers, np.uint16).view(element.storage)
     return np.array(numbers, np.int64)
 
 
-def _parse_float(word: str) -> Any:
-    """Return a float32 from decimal digits or from the hexadecimal digits of its bits."""
+def _parse_float(word: str, type_: np.dtype[Any]) -> Any:
+    """Return a number of a type from decimal digits or from the hexadecimal digits of its bits."""
     if word.startswith("0x"):
-        return np.array(int(word, 16), np.uint32).view(np.float32)[()]
-    return np.float32(word)
+        return np.array(int(word, 16), f"u{type_.itemsize}").view(type_)[()]
+    return type_.type(word)
 
 
 def _parse_number(word: str, name: str) -> int:

@@ -16,12 +16,12 @@ from metalbench.hlo.importer.limits import (
 )
 from metalbench.hlo.jaxlib_version import check_jaxlib
 
-_ADD = "applies stablehlo.add across dimensions = [{axes}] : ({wide}, tensor<f32>) -> {few}"
-# Sums are accumulated in float for all element types.
+_ADD = "applies stablehlo.add across dimensions = [{axes}] : ({wide}, tensor<{sum}>) -> {few}"
+# Sums are accumulated in float, or in double for doubles.
 _TRAINING = """
 func.func @batch_norm(%given: {all}, %scale: {feature}, %offset: {feature})
     -> ({all}, {feature}, {feature}) {{
-  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %zero = stablehlo.constant dense<0.0> : tensor<{sum}>
   %count = stablehlo.constant dense<{count}.0> : {few}
   %x = stablehlo.convert %given : ({all}) -> {wide}
   %sum = stablehlo.reduce(%x init: %zero) {add}
@@ -41,7 +41,7 @@ func.func @batch_norm(%given: {all}, %scale: {feature}, %offset: {feature})
 _GRAD = """
 func.func @batch_norm(%given: {all}, %scale: {feature}, %mean: {feature}, %variance: {feature},
                       %output: {all}) -> ({all}, {feature}, {feature}) {{
-  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %zero = stablehlo.constant dense<0.0> : tensor<{sum}>
   %count = stablehlo.constant dense<{count}.0> : {few}
   %counts = stablehlo.constant dense<{count}.0> : {wide}
   %epsilon = stablehlo.constant dense<{epsilon}> : {few}
@@ -92,11 +92,13 @@ def decompose(operation: Any, where: str) -> str | None:
     if not operand.has_static_shape:
         raise Unsupported(f"{where}: expected a static shape, got {operand}")
     shape, axes = list(operand.shape), [each for each in range(operand.rank) if each != axis]
+    sum_type = "f64" if str(operand.element_type) == "f64" else "f32"
     names = {
         "all": operand,
+        "sum": sum_type,
         "feature": f"tensor<{shape[axis]}x{operand.element_type}>",
-        "wide": f"tensor<{''.join(f'{each}x' for each in shape)}f32>",
-        "few": f"tensor<{shape[axis]}xf32>",
+        "wide": f"tensor<{''.join(f'{each}x' for each in shape)}{sum_type}>",
+        "few": f"tensor<{shape[axis]}x{sum_type}>",
         "axis": axis,
         "axes": ", ".join(map(str, axes)),
         "count": prod(shape[each] for each in axes),

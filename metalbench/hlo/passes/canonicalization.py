@@ -154,14 +154,16 @@ def _evaluate(operation: Operation, numbers: list[Scalar]) -> Scalar | None:
         return None
     if operation.name == "convert" and element.is_float:
         source = operation.operands[0].type.element
-        # Implementations differ in rounding integers to a half once or twice.
-        exact = source.is_float or (element.name == "f32" and not source.is_narrow)
+        # Implementations differ in rounding integers or doubles to a half once or twice.
+        is_wide = element == element.arithmetic and not source.is_narrow
+        exact = is_wide or source.is_lane_float
         return _round(numbers[0], element) if exact else None
     if operation.name not in _FLOAT or not element.is_float:
         return None
     with np.errstate(all="ignore"):
         # Compute as kernels do: halves in float, then rounded.
-        found = _FLOAT[operation.name](*(each.astype(np.float32) for each in numbers))
+        wide = element.arithmetic.storage
+        found = _FLOAT[operation.name](*(each.astype(wide) for each in numbers))
         return _round(np.asarray(found), element)
 
 

@@ -10,14 +10,17 @@ import numpy as np
 from metalbench.hlo.ir import ELEMENT_TYPES, Block, ElementType, Operation, TensorType, TensorValue
 
 Array = np.ndarray[Any, Any]
-COMPLEX, REAL = ELEMENT_TYPES["complex<f32>"], ELEMENT_TYPES["f32"]
 
 
 class OperationBuilder:
-    """A list of new operations; the default element type of results is complex."""
+    """A list of new operations; the default element type of results is the given complex type.
 
-    def __init__(self, location: str) -> None:
+    `real` is the type of its parts.
+    """
+
+    def __init__(self, location: str, element: ElementType) -> None:
         self._location = location
+        self.element, self.real = element, element.arithmetic
         self.operations: list[Operation] = []
 
     def slice(self, value: TensorValue, axis: int, start: int, stop: int) -> TensorValue:
@@ -60,8 +63,9 @@ class OperationBuilder:
         given = self.create("broadcast_in_dim", [given], shape, broadcast_dimensions=(axis,))
         return self.create("multiply", [value, given], shape)
 
-    def create_constant(self, numbers: Any, element: ElementType = COMPLEX) -> TensorValue:
+    def create_constant(self, numbers: Any, element: ElementType | None = None) -> TensorValue:
         """Return a constant with these numbers."""
+        element = element or self.element
         array = np.asarray(numbers, element.storage)
         return self.create("constant", [], array.shape, element, value=array)
 
@@ -70,22 +74,21 @@ class OperationBuilder:
         name: str,
         operands: list[TensorValue],
         shape: tuple[int, ...],
-        element: ElementType = COMPLEX,
+        element: ElementType | None = None,
         **attributes: Any,
     ) -> TensorValue:
         """Append an operation; return its result."""
         operation = Operation(name, operands, [], attributes, [], self._location)
-        operation.results = [TensorValue(TensorType(shape, element), operation)]
+        operation.results = [TensorValue(TensorType(shape, element or self.element), operation)]
         self.operations.append(operation)
         return operation.results[0]
 
     def conjugate(self, value: TensorValue) -> TensorValue:
         """Return the complex conjugate of each element."""
-        shape = value.type.shape
-        real, imaginary = (self.create(part, [value], shape, REAL) for part in ("real", "imag"))
-        return self.create(
-            "complex", [real, self.create("negate", [imaginary], shape, REAL)], shape
-        )
+        shape, kind = value.type.shape, self.real
+        real, imaginary = (self.create(part, [value], shape, kind) for part in ("real", "imag"))
+        negated = self.create("negate", [imaginary], shape, kind)
+        return self.create("complex", [real, negated], shape)
 
 
 # Build real Fourier transforms of even length from complex ones of half the length.
@@ -98,20 +101,21 @@ def pack_pairs(builder: OperationBuilder, value: TensorValue) -> TensorValue:
     """Return each pair of neighbours of a line as one complex number."""
     *outer, size = value.type.shape
     half, rank = size // 2, len(outer)
-    pairs = builder.create("reshape", [value], (*outer, half, 2), REAL)
+    pairs = builder.create("reshape", [value], (*outer, half, 2), builder.real)
     parts = [builder.slice(pairs, rank + 1, each, each + 1) for each in range(2)]
-    parts = [builder.create("reshape", [each], (*outer, half), REAL) for each in parts]
+    parts = [builder.create("reshape", [each], (*outer, half), builder.real) for each in parts]
     return builder.create("complex", parts, (*outer, half))
 
 
 def unpack_pairs(builder: OperationBuilder, value: TensorValue) -> TensorValue:
     """Return the real and imaginary parts as neighbours of a line; inverse of `pack_pairs`."""
     *outer, half = value.type.shape
-    shape = (*outer, half, 1)
-    parts = [builder.create(part, [value], value.type.shape, REAL) for part in ("real", "imag")]
-    parts = [builder.create("reshape", [each], shape, REAL) for each in parts]
-    whole = builder.create("concatenate", parts, (*outer, half, 2), REAL, dimension=len(outer) + 1)
-    return builder.create("reshape", [whole], (*outer, 2 * half), REAL)
+    given, shape, kind = value.type.shape, (*outer, half, 1), builder.real
+    parts = [builder.create(part, [value], given, kind) for part in ("real", "imag")]
+    parts = [builder.create("reshape", [each], shape, kind) for each in parts]
+    pairs = (*outer, half, 2)
+    whole = builder.create("concatenate", parts, pairs, kind, dimension=len(outer) + 1)
+    return builder.create("reshape", [whole], (*outer, 2 * half), kind)
 
 
 def split_packed_spectrum(
@@ -138,7 +142,7 @@ def pack_half_spectrum(builder: OperationBuilder, value: TensorValue, roots: Arr
     # The first and the last number are real: their imaginary parts are ignored.
     shape = value.type.shape
     ends = np.isin(np.arange(size), (0, half))
-    real = builder.create("real", [value], shape, REAL)
+    real = builder.create("real", [value], shape, builder.real)
     truth = ELEMENT_TYPES["i1"]
     given = [builder.create_constant(ends, truth)]
     chosen = builder.create("broadcast_in_dim", given, shape, truth, broadcast_dimensions=(axis,))
@@ -219,10 +223,11 @@ class _TransformLowering:
 
     def __init__(self, whole: Operation) -> None:
         self._whole = whole
-        self._builder = OperationBuilder(whole.location)
+        (value,), (result,) = whole.operands, whole.results
+        transformed = value.type.element if value.type.element.is_complex else result.type.element
+        self._builder = OperationBuilder(whole.location, transformed)
         self.operations = self._builder.operations
         kind, lengths = whole.attributes["fft_type"], tuple(whole.attributes["fft_length"])
-        (value,) = whole.operands
         rank = len(value.type.shape)
         first = rank - len(lengths)
         backwards = kind in ("IFFT", "IRFFT")

@@ -92,7 +92,7 @@ def can_use_tiles(product: Operation, device: str) -> bool:
     if device in DEVICES_WITHOUT_TILES or product.name != "dot_general":
         return False
     values = [*product.operands, product.results[0]]
-    if not all(each.type.element.is_float for each in values):
+    if not all(each.type.element.is_lane_float for each in values):
         return False
     return min(find_product_shape(product).sizes) >= MIN_EXTENT
 

@@ -91,7 +91,9 @@ def fuse_rows(block: Block) -> None:
 def _is_supported_reduction(reduce: Operation) -> bool:
     """Return whether a reduction's region and initial value are those of a reducer."""
     region, element = reduce.regions[0], reduce.results[0].type.element
-    if len(region.operations) != 1 or not (element.is_float or element.name in ("i32", "ui32")):
+    if not (element.is_lane_float or element.name in ("i32", "ui32")):
+        return False
+    if len(region.operations) != 1:
         return False
     (join,), initial = region.operations, reduce.operands[1].operation
     return (
@@ -436,7 +438,7 @@ def _find_scores(block: Block, rows: Operation, uses: Counter[TensorValue]) -> O
         if value.operation in own
         and value.operation.name == "dot_general"
         and value.type.shape == shapes[0].full
-        and value.type.element.is_float
+        and value.type.element.is_lane_float
         and uses[value] == 1
     ]
     return found[0] if len(found) == 1 else None
@@ -457,7 +459,7 @@ def _find_product(block: Block, rows: Operation, uses: Counter[TensorValue]) -> 
     fits = (
         tuple(numbers[f"{side}_contracting_dimensions"]) == (rank - 1,)
         and batches == tuple(range(len(batches)))
-        and product.results[0].type.element.is_float
+        and product.results[0].type.element.is_lane_float
         and product.results[0].type.size > 0
     )
     return product if fits else None

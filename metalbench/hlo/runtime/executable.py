@@ -12,7 +12,7 @@ import numpy as np
 from metalbench import _core
 from metalbench.devices import find_kind
 from metalbench.errors import CompileError, DispatchError
-from metalbench.hlo.codegen import GeneratedKernel
+from metalbench.hlo.codegen import DOUBLE_TYPE, GeneratedKernel
 from metalbench.hlo.ir import Block, TensorType, TensorValue
 from metalbench.hlo.runtime.plan import (
     ExecutionPlan,
@@ -23,6 +23,7 @@ from metalbench.hlo.runtime.plan import (
     format_source,
 )
 from metalbench.kernel.source_files import include_folders
+from metalbench.msl.frontend.standards import DOUBLE_MACRO
 from metalbench.process import usable_cores
 from metalbench.sandbox.resources import memory_bytes
 
@@ -116,9 +117,11 @@ class Executable:
         if not kernels:
             return {}
         try:
+            source = self.source
             library = self._device.compile(
-                self.source,
+                source,
                 filename="<hlo>",
+                macros={DOUBLE_MACRO: "1"} if DOUBLE_TYPE in source else {},
                 include_dirs=include_folders(),
                 fast_math=False,
                 checked=self.checked,

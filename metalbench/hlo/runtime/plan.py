@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from metalbench.devices import find_kind
 from metalbench.errors import OutOfMemoryError, Unsupported
 from metalbench.hlo.codegen import (
     EMITTERS,
@@ -147,9 +148,30 @@ def build_plan(block: Block, level: int, *, device: str = "") -> ExecutionPlan:
 
     Raise Unsupported with the operation's name, or GraphError if a pass made an invalid graph.
     """
+    if device and not find_kind(device).has_double:
+        refuse_double(block)
     run_passes(block, level, device=device)
     verify(block)
     return _Planner(level, device).plan_block(block)
+
+
+def refuse_double(block: Block) -> None:
+    """Raise Unsupported for the first operation, argument or result of type `double`."""
+    for number, each in enumerate(block.arguments):
+        _refuse_double_value(f"argument {number}", each)
+    for operation in block.operations:
+        for each in (*operation.operands, *operation.results):
+            _refuse_double_value(operation.where, each)
+        for region in operation.regions:
+            refuse_double(region)
+
+
+def _refuse_double_value(where: str, value: TensorValue) -> None:
+    if value.type.element.has_double:
+        raise Unsupported(
+            f"{where}: {value.type}: Metal's language has no double; convert to f32 "
+            "(in JAX, leave jax_enable_x64 off), or run on the device cpu or cuda"
+        )
 
 
 def format_source(whole: ExecutionPlan) -> str:
