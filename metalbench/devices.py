@@ -17,6 +17,8 @@ class DeviceKind:
     is_simulated: bool = False
     # The device's memory is separate from the host's.
     has_separate_memory: bool = False
+    # The driver compiles all kernels of a source at once.
+    compiles_whole_sources: bool = False
     # MLX runs on the same GPU through Metal, with command buffers and a shared last-level cache.
     runs_mlx_on_metal: bool = False
     # MLX runs on the same GPU through CUDA: it has a stream to select, and TF32 products.
@@ -30,7 +32,9 @@ KINDS = {
     each.name: each
     for each in (
         DeviceKind(name="cpu", is_simulated=True, faster_arithmetic=8.0),
-        DeviceKind(name="metal", runs_mlx_on_metal=True, has_double=False),
+        DeviceKind(
+            name="metal", compiles_whole_sources=True, runs_mlx_on_metal=True, has_double=False
+        ),
         DeviceKind(name="cuda", has_separate_memory=True, runs_mlx_on_cuda=True),
     )
 }

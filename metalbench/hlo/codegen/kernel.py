@@ -23,7 +23,14 @@ from metalbench.hlo.codegen.reductions import (
     emit_convolutions,
     emit_products,
 )
-from metalbench.hlo.codegen.writer import Emitter, Index, KernelWriter, format_loop, get_msl_type
+from metalbench.hlo.codegen.writer import (
+    THREAD,
+    Emitter,
+    Index,
+    KernelWriter,
+    format_loop,
+    get_msl_type,
+)
 from metalbench.hlo.ir import Operation, TensorValue
 
 # Rows and columns of sums that a thread holds in registers.
@@ -203,6 +210,11 @@ class GeneratedKernel:
     outputs: dict[str, TensorValue]
     group: int = THREADS
 
+    @property
+    def nameless_text(self) -> str:
+        """The text without the name, which kernels that compute the same share."""
+        return self.text.replace(self.name, "")
+
 
 @dataclass(frozen=True)
 class KernelStage:
@@ -238,7 +250,7 @@ def build_map_kernel(
             raise AssertionError(f"[{name}] expected an operation with an emitter, got {root}")
     if tile is not None:
         return _build_tiled_kernel(name, roots[0], writer, tile)
-    index = writer.unravel_index("int(i)", roots[0].type.shape)
+    index = writer.unravel_index(THREAD, roots[0].type.shape)
     found = [writer.emit_root(root, index) for root in roots]
     for number, element in enumerate(found):
         writer.add_line(f"out{number}[i] = {element};")
@@ -254,7 +266,7 @@ def build_update_kernel(
     """
     operand, update, *starts = operation.operands
     writer = KernelWriter(EMITTERS, inlined)
-    index = writer.unravel_index("int(i)", update.type.shape)
+    index = writer.unravel_index(THREAD, update.type.shape)
     places = [
         writer.declare_index(f"{each} + {clamp_start(writer, start, (), whole - size)}")
         for each, start, whole, size in zip(
@@ -270,7 +282,7 @@ def _build_tiled_kernel(
     name: str, root: TensorValue, writer: KernelWriter, tile: RegisterTile
 ) -> GeneratedKernel:
     """Return a kernel with one thread for each tile."""
-    at = writer.unravel_index("int(i)", tile.shape)
+    at = writer.unravel_index(THREAD, tile.shape)
     if tile.epilogue > MAX_UNROLLED:
         with tile.open_loop(writer, at) as index:
             element = writer.emit_root(root, index)
@@ -289,7 +301,7 @@ def build_stage_kernel(
 ) -> GeneratedKernel:
     """Return the kernel of one stage."""
     writer = KernelWriter(EMITTERS, inlined)
-    stage.write(writer, "int(i)", [f"out{number}" for number in range(len(results))])
+    stage.write(writer, THREAD, [f"out{number}" for number in range(len(results))])
     return build_kernel(name, writer, results, stage.threads)
 
 
@@ -321,8 +333,11 @@ def build_kernel(
     ]
     bound = [f"{each} [[buffer({number})]]" for number, each in enumerate(parameters)]
     head = ",\n    ".join([*bound, *place])
-    # Full threadgroups need no guard, which would mask the accesses of vectors on `cpu`.
+    # Full threadgroups need no guard, which would mask the accesses of vectors on `cpu`. Without
+    # it, kernels for different numbers of threads have the same text.
+    if len(place) == 1:
+        group = min(group, threads) or group
     needs_guard = len(place) == 1 and threads % group != 0
     guard = [f"  if (i >= {threads}u) return;"] if needs_guard else []
-    text = "\n".join([f"kernel void {name}(\n    {head}) {{", *guard, *writer.lines, "}\n"])
+    text = "\n".join([f"kernel void {name}(\n    {head}) {{", *guard, *writer.list_lines(), "}\n"])
     return GeneratedKernel(name, text, threads, inputs, outputs, group)

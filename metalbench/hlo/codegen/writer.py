@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -104,8 +106,54 @@ class Arithmetic:
 # Write the body of a kernel: each value at an index is emitted once in a scope.
 
 Index = tuple[str, ...]
+# Number of the thread, in kernels with one thread for each element.
+THREAD = "int(i)"
+_NAME = re.compile(r"\b[A-Za-z_]+\d+\b")
+_INDEX_DECLARATION = re.compile(r" *const int (\w+) = ")
 # Emits an operation at an index of its results; returns the names of their elements.
 Emitter = Callable[["KernelWriter", Operation, Index], Sequence[str]]
+
+
+@dataclass(frozen=True)
+class IndexPart:
+    """A part of a row-major number: `linear / divisor % modulus`, without a modulus if it is None.
+
+    `linear` is a nonnegative MSL expression of one word.
+    """
+
+    linear: str
+    divisor: int = 1
+    modulus: int | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether this is the number itself."""
+        return self.divisor == 1 and self.modulus is None
+
+    def select(self, stride: int, size: int | None) -> IndexPart | None:
+        """Return this number `/ stride % size`, if that is a part of the same number."""
+        if self.modulus is None:
+            return IndexPart(self.linear, self.divisor * stride, size)
+        rest = self.modulus // stride
+        if self.modulus % stride or (size is not None and rest % size):
+            return None
+        return IndexPart(self.linear, self.divisor * stride, rest if size is None else size)
+
+    def join(self, outer: IndexPart) -> IndexPart | None:
+        """Return the part `self + modulus * outer`, if it is one."""
+        if self.modulus is None or self.linear != outer.linear:
+            return None
+        if outer.divisor != self.divisor * self.modulus:
+            return None
+        joined = None if outer.modulus is None else self.modulus * outer.modulus
+        return replace(self, modulus=joined)
+
+    def format(self) -> str:
+        """Return the MSL expression."""
+        text = self.linear if self.divisor == 1 else f"{self.linear} / {self.divisor}"
+        if self.modulus is None:
+            return text
+        return f"{text} % {self.modulus}" if self.divisor == 1 else f"({text}) % {self.modulus}"
 
 
 class KernelWriter:
@@ -121,8 +169,11 @@ class KernelWriter:
         self._inlined = set(inlined)
         self._known: list[dict[object, str]] = [{}]
         self._bound: dict[TensorValue, str] = {}
+        # Parts of the thread's number, by the names of constants or the expression itself.
+        self._parts = {THREAD: IndexPart(THREAD)}
         self._depth = 1
-        self._count = 0
+        # The stems of generated names.
+        self._names: dict[str, str] = {}
 
     def add_line(self, text: str) -> None:
         """Add one statement."""
@@ -130,8 +181,9 @@ class KernelWriter:
 
     def make_name(self, stem: str) -> str:
         """Return an unused name."""
-        self._count += 1
-        return f"{stem}{self._count}"
+        name = f"{stem}{len(self._names) + 1}"
+        self._names[name] = stem
+        return name
 
     def declare(self, type_: str, expression: str, stem: str = "v") -> str:
         """Declare a constant of an MSL type; return its name."""
@@ -147,7 +199,7 @@ class KernelWriter:
 
     def declare_index(self, expression: str) -> str:
         """Return an index: the expression itself if it is one word, else an int that holds it."""
-        if expression.lstrip("-").isalnum():
+        if expression == THREAD or expression.lstrip("-").isalnum():
             return expression
         for known in reversed(self._known):
             if expression in known:
@@ -247,27 +299,77 @@ class KernelWriter:
     def unravel_index(self, linear: str, shape: Sequence[int]) -> Index:
         """Return the index of the element with a row-major number."""
         places, stride = [], 1
+        whole = self._parts.get(linear)
         for axis, size in reversed(list(enumerate(shape))):
-            text = linear if stride == 1 else f"{linear} / {stride}"
             outermost = all(each == 1 for each in shape[:axis])
+            modulus = None if outermost else size
+            part = None if whole is None else whole.select(stride, modulus)
             if size == 1:
                 places.append("0")
-            elif outermost:
-                places.append(self.declare_index(text))
+            elif part is not None:
+                places.append(self._declare_part(part))
             else:
-                text = text if stride == 1 else f"({text})"
-                places.append(self.declare_index(f"{text} % {size}"))
+                places.append(self.declare_index(IndexPart(linear, stride, modulus).format()))
             stride *= size
         return tuple(reversed(places))
 
     def linearize(self, index: Sequence[str], shape: Sequence[int]) -> str:
-        """Return the row-major number of an element, as an expression."""
-        terms, stride = [], 1
+        """Return the row-major number of an element, as an expression.
+
+        Adjacent parts of the thread's number are joined: kernels of tensors that are accessed in
+        order have the same text for all shapes.
+        """
+        terms: list[tuple[str, IndexPart | None, int]] = []
+        stride = 1
         for place, size in zip(reversed(index), reversed(shape), strict=True):
             if place != "0" and size != 1:
-                terms.append(place if stride == 1 else f"{place} * {stride}")
+                part, joined = self._parts.get(place), None
+                if terms and part is not None:
+                    _, inner, least = terms[-1]
+                    if inner is not None and stride == least * (inner.modulus or 0):
+                        joined = inner.join(part)
+                if joined is None:
+                    terms.append((place, part, stride))
+                else:
+                    terms[-1] = ("", joined, least)
             stride *= size
-        return " + ".join(reversed(terms)) or "0"
+        places = [(place or self._declare_joined(part), least) for place, part, least in terms]
+        texts = [place if least == 1 else f"{place} * {least}" for place, least in places]
+        return " + ".join(reversed(texts)) or "0"
+
+    def _declare_part(self, part: IndexPart) -> str:
+        """Return the name of a part of the thread's number."""
+        if part.is_whole:
+            return part.linear
+        name = self.declare_index(part.format())
+        self._parts[name] = part
+        return name
+
+    def _declare_joined(self, part: IndexPart | None) -> str:
+        if part is None:
+            raise AssertionError("expected a part of the thread's number, got another index")
+        return self._declare_part(part)
+
+    def list_lines(self) -> list[str]:
+        """Return the lines without unused indices; names are numbered in their order."""
+        kept: list[str] = []
+        used: set[str] = set()
+        for line in reversed(self.lines):
+            declared = _INDEX_DECLARATION.match(line)
+            if declared is None or declared[1] in used or declared[1] not in self._names:
+                kept.append(line)
+                used.update(_NAME.findall(line))
+        numbers: dict[str, str] = {}
+
+        def rename(found: re.Match[str]) -> str:
+            name = found[0]
+            if name not in self._names:
+                return name
+            if name not in numbers:
+                numbers[name] = f"{self._names[name]}{len(numbers) + 1}"
+            return numbers[name]
+
+        return [_NAME.sub(rename, line) for line in reversed(kept)]
 
 
 def find_splat_literal(operation: Operation | None) -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any
 
@@ -12,8 +11,9 @@ import numpy as np
 from metalbench import _core
 from metalbench.devices import find_kind
 from metalbench.errors import CompileError, DispatchError
-from metalbench.hlo.codegen import DOUBLE_TYPE, GeneratedKernel
+from metalbench.hlo.codegen import GeneratedKernel
 from metalbench.hlo.ir import Block, TensorType, TensorValue
+from metalbench.hlo.runtime.kernels import find_kernels
 from metalbench.hlo.runtime.plan import (
     ExecutionPlan,
     LoopCounter,
@@ -22,9 +22,6 @@ from metalbench.hlo.runtime.plan import (
     check_memory,
     format_source,
 )
-from metalbench.kernel.source_files import include_folders
-from metalbench.msl.frontend.standards import DOUBLE_MACRO
-from metalbench.process import usable_cores
 from metalbench.sandbox.resources import memory_bytes
 
 Array = np.ndarray[Any, Any]
@@ -114,24 +111,8 @@ class Executable:
     def _compile(self) -> Mapping[str, _core.Pipeline]:
         """Compile the kernels; return their pipelines by name."""
         kernels = list(self.plan.iterate_kernels())
-        if not kernels:
-            return {}
         try:
-            source = self.source
-            library = self._device.compile(
-                source,
-                filename="<hlo>",
-                macros={DOUBLE_MACRO: "1"} if DOUBLE_TYPE in source else {},
-                include_dirs=include_folders(),
-                fast_math=False,
-                checked=self.checked,
-            )
-            names = list(dict.fromkeys(each.name for each in kernels))
-            library.prepare(names)
-            # On devices where `prepare` does nothing, the pipelines are compiled here.
-            with ThreadPoolExecutor(usable_cores()) as pool:
-                pipelines = pool.map(library.pipeline, names)
-                return dict(zip(names, pipelines, strict=True))
+            return find_kernels(self._device, checked=self.checked).compile(kernels)
         except CompileError as error:
             raise CompileError(f"[hlo] the generated kernels do not compile: {error}") from error
 

@@ -248,7 +248,7 @@ class _Planner:
 
     def _deduplicate(self, kernel: GeneratedKernel) -> GeneratedKernel:
         """Return the kernel with the name and text of the first identical kernel."""
-        known = self._known.setdefault(kernel.text.replace(kernel.name, ""), kernel)
+        known = self._known.setdefault(kernel.nameless_text, kernel)
         return replace(kernel, name=known.name, text=known.text)
 
     def _make_name(self, operation: Operation) -> str:
