@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "bindings/bindings.h"
+#include "bindings/deferred_exception.h"
 #include "core/errors.h"
 #include "core/execution_api.h"
 #include "core/execution_plan.h"
@@ -46,15 +47,34 @@ LoopCounter counter_from(const nb::handle& record) {
   return counter;
 }
 
+// Return a function that calls Python, on any thread.
+HostFunction function_from(nb::object function) {
+  const std::shared_ptr<void> held = keep_alive(std::move(function));
+  return [held](const std::vector<Bytes>& arguments) {
+    const nb::gil_scoped_acquire gil;
+    nb::list given;
+    for (const Bytes& each : arguments) given.append(nb::bytes(each.data(), each.size()));
+    const nb::object found = (*static_cast<nb::object*>(held.get()))(given);
+    std::vector<Bytes> results;
+    for (const nb::handle each : found) {
+      const auto bytes = nb::cast<nb::bytes>(each);
+      const auto* first = static_cast<const std::byte*>(bytes.data());
+      results.push_back(Bytes(first, first + bytes.size()));
+    }
+    return results;
+  };
+}
+
 PlanBlock block_from(const nb::handle& record);
 
 PlanStep step_from(const nb::handle& record) {
   PlanStep step;
   step.where = member<std::string>(record, "where");
   const auto kind = member<std::string>(record, "kind");
-  step.kind = kind == "kernels" ? PlanStep::Kind::kernels
-              : kind == "while" ? PlanStep::Kind::loop
-                                : PlanStep::Kind::choice;
+  step.kind = kind == "kernels"     ? PlanStep::Kind::kernels
+              : kind == "while"     ? PlanStep::Kind::loop
+              : kind == "host_call" ? PlanStep::Kind::host_call
+                                    : PlanStep::Kind::choice;
   step.is_two_way = kind == "if";
   for (const nb::handle each : record["kernels"]) step.kernels.push_back(call_from(each));
   step.operands = member<std::vector<Slot>>(record, "operands");
@@ -64,6 +84,8 @@ PlanStep step_from(const nb::handle& record) {
   }
   if (!nb::object(record["updated"]).is_none()) step.updated = member<Slot>(record, "updated");
   if (!nb::object(record["counter"]).is_none()) step.counter = counter_from(record["counter"]);
+  const nb::object function = record["function"];
+  if (!function.is_none()) step.function = function_from(function);
   for (const nb::handle each : record["blocks"]) step.blocks.push_back(block_from(each));
   step.ended = member<std::vector<Slot>>(record, "ended");
   return step;
@@ -143,7 +165,7 @@ nb::bytes read_buffer(const BoundQueue& self, const Buffer& buffer) {
   {
     const nb::gil_scoped_release released;
     const std::lock_guard lock(self.queue->mutex());
-    self.queue->set_limits({}, poll_signals());
+    self.queue->set_limits({{}, poll_signals()});
     self.queue->read(bytes.data(), buffer);
   }
   return nb::bytes(bytes.data(), bytes.size());
@@ -155,14 +177,29 @@ using Outcome = ExecutionApi::Outcome;
 constexpr int cancelled = 1, invalid_argument = 3, deadline_exceeded = 4, resource_exhausted = 8,
               unimplemented = 12, internal = 13;
 
-// Return the current exception. Python's exception for Ctrl-C is cleared: the caller reports it.
+// Return the error of a function of the host. Requires the GIL.
+ExecutionError error_of(const nb::python_error& error) {
+  if (must_be_deferred(error)) {
+    raise_later(error);
+    return {cancelled, nb::cast<std::string>(error.type().attr("__name__"))};
+  }
+  const nb::object lines =
+      nb::module_::import_("traceback").attr("format_exception")(nb::borrow(error.value()));
+  return {internal, "a Python function raised an exception:\n" +
+                        nb::cast<std::string>(nb::str("").attr("join")(lines))};
+}
+
+// Return the current exception. That of Ctrl-C is raised later, too.
 ExecutionError current_error() {
   try {
     throw;
   } catch (const Interrupted&) {
     const nb::gil_scoped_acquire gil;
-    PyErr_Clear();
-    return {cancelled, "KeyboardInterrupt: "};
+    if (PyErr_Occurred() == nullptr) PyErr_SetNone(PyExc_KeyboardInterrupt);
+    return error_of(nb::python_error());
+  } catch (const nb::python_error& error) {
+    const nb::gil_scoped_acquire gil;
+    return error_of(error);
   } catch (const TimeLimitExceeded& error) {
     return {deadline_exceeded, error.what()};
   } catch (const OutOfMemoryError& error) {
@@ -207,18 +244,15 @@ Outcome download(Queue& queue, const Buffer& buffer, std::size_t offset, std::si
                  std::byte* to) noexcept {
   return outcome_of([&] {
     const std::lock_guard lock(queue.mutex());
-    queue.set_limits({}, poll_signals());
+    // The elements must not be lost, so Ctrl-C waits for them.
+    queue.set_limits({});
     if (size > 0) queue.read(to, buffer.slice(offset, size));
   });
 }
 
 Outcome submit_plan(ExecutionPlan& plan, std::vector<Buffer> arguments,
                     std::vector<Buffer>& results, std::shared_ptr<QueueMarker>& end) noexcept {
-  return outcome_of([&] {
-    const std::lock_guard lock(plan.queue()->mutex());
-    results = plan.run(std::move(arguments), 0, poll_signals());
-    end = plan.queue()->mark();
-  });
+  return outcome_of([&] { results = plan.run(std::move(arguments), 0, poll_signals(), &end); });
 }
 
 Outcome is_reached(QueueMarker& marker, bool& reached) noexcept {
@@ -232,15 +266,9 @@ Outcome memory_use_of(Queue& queue, MemoryUse& use) noexcept {
   });
 }
 
-Outcome poll_for_plugin() noexcept {
-  return outcome_of([] {
-    if (poll_signals()()) throw Interrupted();
-  });
-}
-
 const ExecutionApi& execution_api() {
-  static const ExecutionApi api = {&queue_of,    &plan_of,    &upload,        &download,
-                                   &submit_plan, &is_reached, &memory_use_of, &poll_for_plugin};
+  static const ExecutionApi api = {&queue_of,    &plan_of,    &upload,       &download,
+                                   &submit_plan, &is_reached, &memory_use_of};
   return api;
 }
 

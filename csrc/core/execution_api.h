@@ -41,13 +41,12 @@ struct ExecutionApi {
   // Wait for a range of a buffer and copy it.
   Outcome (*download)(Queue& queue, const Buffer& buffer, std::size_t offset, std::size_t size,
                       std::byte* to) noexcept;
-  // Submit a program. `end` is its end; null if it has ended.
+  // Submit a program. `end` is its end; null if it has ended. Fails with the code of a cancelled
+  // call after Ctrl-C, whose exception is raised as soon as Python runs again.
   Outcome (*execute)(ExecutionPlan& plan, std::vector<Buffer> arguments,
                      std::vector<Buffer>& results, std::shared_ptr<QueueMarker>& end) noexcept;
   Outcome (*is_reached)(QueueMarker& marker, bool& reached) noexcept;
   Outcome (*memory_use)(Queue& queue, MemoryUse& use) noexcept;
-  // Let Python handle signals. Fails with the code of a cancelled call after Ctrl-C.
-  Outcome (*poll)() noexcept;
 };
 
 }  // namespace metalbench

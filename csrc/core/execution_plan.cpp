@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <mutex>
 #include <utility>
 
 #include "core/errors.h"
@@ -15,6 +16,18 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr auto poll_period = std::chrono::milliseconds(10);
 // Iterations between two looks at the clock.
 constexpr std::uint32_t iterations_per_look = 16;
+
+// Unlocks a mutex for its lifetime.
+class Unlocked {
+ public:
+  explicit Unlocked(std::recursive_mutex& mutex) : mutex_(mutex) { mutex_.unlock(); }
+  ~Unlocked() { mutex_.lock(); }
+  Unlocked(const Unlocked&) = delete;
+  Unlocked& operator=(const Unlocked&) = delete;
+
+ private:
+  std::recursive_mutex& mutex_;
+};
 
 Dispatch bind_call(const KernelCall& call, const std::vector<Buffer>& buffers) {
   DispatchRequest request;
@@ -57,17 +70,19 @@ void ExecutionPlan::resolve(PlanBlock& block) {
 }
 
 std::vector<Buffer> ExecutionPlan::run(std::vector<Buffer> arguments, double run_limit,
-                                       InterruptPoll interrupted) {
+                                       InterruptPoll interrupted,
+                                       std::shared_ptr<QueueMarker>* end) {
   const std::lock_guard lock(queue_->mutex());
   std::optional<SteadyClock::time_point> deadline;
   if (run_limit > 0) {
     deadline = SteadyClock::now() + std::chrono::duration_cast<SteadyClock::duration>(
                                         std::chrono::duration<double>(run_limit));
   }
-  queue_->set_limits(deadline, std::move(interrupted));
+  queue_->set_limits({deadline, std::move(interrupted)});
   try {
     std::vector<Buffer> results = run_program(std::move(arguments));
     queue_->submit();
+    if (end != nullptr) *end = queue_->mark();
     return results;
   } catch (const OutOfMemoryError& error) {
     queue_->discard();
@@ -142,6 +157,8 @@ void ExecutionPlan::run_step(PlanStep& step) {
       return run_loop(step);
     case PlanStep::Kind::choice:
       return run_choice(step);
+    case PlanStep::Kind::host_call:
+      return run_host_call(step);
   }
 }
 
@@ -272,6 +289,45 @@ void ExecutionPlan::run_choice(PlanStep& step) {
   for (std::size_t i = 0; i < found.size(); ++i) {
     memory_[step.results[i].first] = std::move(found[i]);
   }
+}
+
+void ExecutionPlan::run_host_call(PlanStep& step) {
+  if (records_) throw DispatchError(step.where + ": a list of dispatches has no calls of the host");
+  // Also without operands: what the function does comes after all work before it.
+  queue_->wait();
+  std::vector<Bytes> arguments;
+  for (const Slot slot : step.operands) {
+    arguments.push_back(Bytes(memory_[slot]->size()));
+    queue_->read(arguments.back().data(), *memory_[slot]);
+  }
+  // The function, or another thread that it waits for, may run programs, this one included.
+  std::vector<std::optional<Buffer>> memory(memory_.size());
+  memory.swap(memory_);
+  std::vector<std::pair<const PlanStep*, std::uint64_t>> loops;
+  loops.swap(loops_);
+  const Queue::Limits limits = queue_->limits();
+  std::vector<Bytes> found;
+  {
+    const Unlocked unlocked(queue_->mutex());
+    found = step.function(std::move(arguments));
+  }
+  queue_->set_limits(limits);
+  loops.swap(loops_);
+  memory.swap(memory_);
+  current_ = &step;
+  if (found.size() != step.results.size()) {
+    throw DispatchError(step.where + ": the function returned another number of results");
+  }
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const auto& [slot, bytes] = step.results[i];
+    if (found[i].size() != bytes) {
+      throw DispatchError(step.where + ": the function returned a result of another size");
+    }
+    memory_[slot] = allocate(bytes);
+    queue_->write(*memory_[slot], found[i].data());
+    if (checked_) memory_[slot]->mark_written();
+  }
+  queue_->check_limits();
 }
 
 std::vector<Buffer> ExecutionPlan::take_returned(const PlanBlock& block) {

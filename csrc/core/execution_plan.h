@@ -44,14 +44,17 @@ struct LoopCounter {
   bool is_signed = true;
 };
 
+// A function of the host: it takes the bytes of the operands, and returns those of the results.
+using HostFunction = std::function<std::vector<Bytes>(std::vector<Bytes>)>;
+
 struct PlanBlock;
 
 struct PlanStep {
-  enum class Kind { kernels, loop, choice };
+  enum class Kind { kernels, loop, choice, host_call };
   Kind kind = Kind::kernels;
   std::string where;  // beginning of error messages
   std::vector<KernelCall> kernels;
-  // Inputs of control flow: the state of a loop, or the scalar that chooses a block.
+  // Inputs: the state of a loop, the scalar that chooses a block, or a function's arguments.
   std::vector<Slot> operands;
   // Whether the last reference to an operand passes to the loop.
   std::vector<bool> is_moved;
@@ -60,6 +63,7 @@ struct PlanStep {
   // becomes the result's if nothing else refers to it; otherwise it is copied.
   std::optional<Slot> updated;
   std::optional<LoopCounter> counter;
+  HostFunction function;
   bool is_two_way = false;        // a choice between two blocks by a truth value
   std::vector<PlanBlock> blocks;  // condition and body of a loop; the alternatives of a choice
   std::vector<Slot> ended;        // values without later uses
@@ -87,9 +91,13 @@ class ExecutionPlan {
   // Submit the program and return one buffer for each result, which submitted work may still write.
   // A result may be an argument, a constant or another result. `arguments` whose last reference is
   // passed may be overwritten. Throws TimeLimitExceeded, OutOfMemoryError with the step's name,
-  // KernelFault, Interrupted. The run ends after `run_limit` seconds; 0: no limit.
+  // KernelFault, Interrupted, and what a function of the host throws. The run ends after
+  // `run_limit` seconds; 0: no limit. `end` becomes its end; null if it has ended. Call without the
+  // queue's mutex: it is unlocked while a function of the host runs, so that this function and
+  // other threads may run programs, this one included.
   [[nodiscard]] std::vector<Buffer> run(std::vector<Buffer> arguments, double run_limit,
-                                        InterruptPoll interrupted);
+                                        InterruptPoll interrupted,
+                                        std::shared_ptr<QueueMarker>* end = nullptr);
   // Return the dispatches of a run in order. The program must have no control flow.
   [[nodiscard]] std::vector<Dispatch> list_dispatches(std::vector<Buffer> arguments);
   [[nodiscard]] const std::shared_ptr<Queue>& queue() const { return queue_; }
@@ -106,6 +114,7 @@ class ExecutionPlan {
   void run_loop(PlanStep& step);
   [[nodiscard]] bool condition_holds(PlanBlock& condition, const std::vector<Buffer>& state);
   void run_choice(PlanStep& step);
+  void run_host_call(PlanStep& step);
   [[nodiscard]] std::optional<std::uint64_t> count_iterations(const LoopCounter& counter);
   [[nodiscard]] std::int64_t read_scalar(Slot slot, std::uint32_t bytes, bool is_signed);
   [[nodiscard]] Buffer allocate(std::size_t bytes);
@@ -118,9 +127,9 @@ class ExecutionPlan {
   PlanBlock program_;
   std::vector<Constant> constants_;
   bool checked_;
-  std::vector<std::optional<Buffer>> memory_;  // by slot, during a run
   bool records_ = false;
   std::vector<Dispatch> recorded_;
+  std::vector<std::optional<Buffer>> memory_;  // by slot, during a run
   const PlanStep* current_ = nullptr;
   // The loops that a run is in, innermost last, with their completed iterations.
   std::vector<std::pair<const PlanStep*, std::uint64_t>> loops_;

@@ -19,21 +19,15 @@ struct DispatchLaunch final : QueuedLaunch {
 
 }  // namespace
 
-void Queue::set_limits(std::optional<std::chrono::steady_clock::time_point> deadline,
-                       InterruptPoll interrupted) {
-  deadline_ = deadline;
-  interrupted_ = std::move(interrupted);
-}
-
 std::chrono::nanoseconds Queue::time_left() const {
-  if (!deadline_) return std::chrono::hours(24 * 365);
-  const auto left = *deadline_ - std::chrono::steady_clock::now();
+  if (!limits_.deadline) return std::chrono::hours(24 * 365);
+  const auto left = *limits_.deadline - std::chrono::steady_clock::now();
   if (left <= left.zero()) throw TimeLimitExceeded("the time limit of the run is reached");
   return left;
 }
 
 void Queue::check_limits() const {
-  if (interrupted_ && interrupted_()) throw Interrupted();
+  if (interrupted() && interrupted()()) throw Interrupted();
   (void)time_left();
 }
 

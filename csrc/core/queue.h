@@ -46,8 +46,12 @@ class Queue {
 
   [[nodiscard]] std::recursive_mutex& mutex() { return mutex_; }
   // Limits of all waits from now on. Without a deadline there is no time limit.
-  void set_limits(std::optional<std::chrono::steady_clock::time_point> deadline,
-                  InterruptPoll interrupted);
+  struct Limits {
+    std::optional<std::chrono::steady_clock::time_point> deadline;
+    InterruptPoll interrupted;
+  };
+  void set_limits(Limits limits) { limits_ = std::move(limits); }
+  [[nodiscard]] const Limits& limits() const { return limits_; }
 
   // Throws TimeLimitExceeded after the deadline, Interrupted for Ctrl-C.
   void check_limits() const;
@@ -79,15 +83,14 @@ class Queue {
   [[nodiscard]] virtual std::shared_ptr<Storage> allocate_storage(std::size_t size) = 0;
   // Return the time until the deadline. Throws TimeLimitExceeded after it.
   [[nodiscard]] std::chrono::nanoseconds time_left() const;
-  [[nodiscard]] const InterruptPoll& interrupted() const { return interrupted_; }
+  [[nodiscard]] const InterruptPoll& interrupted() const { return limits_.interrupted; }
   // Free memory beyond the limit of the cache. Call when no submitted work uses freed memory.
   void trim_cache() { cache_->trim(); }
 
  private:
   std::recursive_mutex mutex_;
   std::shared_ptr<StorageCache> cache_;
-  std::optional<std::chrono::steady_clock::time_point> deadline_;
-  InterruptPoll interrupted_;
+  Limits limits_;
 };
 
 // A queue of any device, over Device::prepare. Work begins when the host waits for it.

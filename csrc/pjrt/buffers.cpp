@@ -58,6 +58,7 @@ void is_on_cpu(Ask<Buffer, bool>& arguments) {
 void ready(Ask<Buffer, Event*>& arguments) {
   const Buffer& buffer = given(arguments.of, "a buffer");
   auto event = std::make_unique<Event>(buffer.marker());
+  event->error = buffer.error;
   if (buffer.deleted) {
     event->error = Error{Code::kInvalidArgument, "the buffer was deleted or donated"};
   }
@@ -81,12 +82,12 @@ void drop_reference(Only<Buffer>& arguments) {
 
 }  // namespace
 
-Buffer::Buffer(Client& owner, metalbench::Buffer memory, Marker marker, int type,
+Buffer::Buffer(Client& owner, std::optional<metalbench::Buffer> memory, Marker marker, int type,
                std::vector<std::int64_t> dimensions)
     : client(&owner),
       type(type),
       dimensions(std::move(dimensions)),
-      bytes(memory.size()),
+      bytes(memory ? memory->size() : 0),
       memory_(std::move(memory)),
       marker_(std::move(marker)) {
   for (std::size_t number = this->dimensions.size(); number-- > 0;) {
@@ -96,6 +97,7 @@ Buffer::Buffer(Client& owner, metalbench::Buffer memory, Marker marker, int type
 
 metalbench::Buffer Buffer::memory() const {
   const std::lock_guard lock(mutex_);
+  if (error) throw Failure(error->code, error->message);
   if (deleted || !memory_) {
     throw Failure(Code::kInvalidArgument,
                   "expected a live buffer, got one that was deleted or donated");

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "bindings/deferred_exception.h"
 #include "pjrt/python_reference.h"
 
 namespace metalbench::pjrt {
@@ -19,6 +20,8 @@ namespace {
 Error of_python(const nb::python_error& error) {
   nb::gil_scoped_acquire held;
   try {
+    // A caller in Python sees this error only.
+    if (must_be_deferred(error)) raise_later(error);
     const nb::object found = nb::module_::import_(kRuntime).attr("failure")(error.value());
     const auto [code, message] = nb::cast<std::pair<int, std::string>>(found);
     return {static_cast<Code>(code), message};

@@ -25,12 +25,11 @@ bool has_ended(const Marker& marker) {
   return reached;
 }
 
-// Wait for the end. If `polled`, Python may handle signals meanwhile.
-void wait_for(const Marker& marker, bool polled) {
+// Wait for the end. Signals wait, too: the caller relies on the end.
+void wait_for(const Marker& marker) {
   const auto begin = std::chrono::steady_clock::now();
   while (!has_ended(marker)) {
     if (std::chrono::steady_clock::now() - begin < busy_wait) continue;
-    if (polled && python_runs()) check(execution().poll());
     std::this_thread::sleep_for(rest);
   }
 }
@@ -66,7 +65,7 @@ class Waiter {
       lock.unlock();
       Error* error = nullptr;
       try {
-        wait_for(entry.marker, false);
+        wait_for(entry.marker);
       } catch (const Failure& failure) {
         error = new Error{failure.code, failure.what()};
       }
@@ -106,7 +105,7 @@ Error* outcome(void* raw) noexcept {
     const Event& event = given(static_cast<Only<Event>*>(raw)->of, "an event");
     if (!event.error) {
       const WithoutGil released;
-      wait_for(event.marker, true);
+      wait_for(event.marker);
     }
     return error_of(event);
   } catch (...) {

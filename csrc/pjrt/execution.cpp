@@ -64,7 +64,10 @@ std::vector<bool> list_donated(const Compiled& compiled, const ExecuteOptions* o
 }
 
 void execute(Execute& arguments) {
-  const Compiled& compiled = *given(arguments.executable, "an executable").compiled;
+  // A function of the host may destroy the executable meanwhile.
+  const std::shared_ptr<const Compiled> held =
+      given(arguments.executable, "an executable").compiled;
+  const Compiled& compiled = *held;
   Client& client = given(compiled.client, "a client");
   check_call(arguments, compiled);
   const std::size_t count = arguments.argument_count;
@@ -80,16 +83,29 @@ void execute(Execute& arguments) {
   }
   std::vector<metalbench::Buffer> found;
   Marker end;
+  ExecutionApi::Outcome outcome;
   {
     const WithoutGil released;
-    check(execution().execute(*compiled.plan, std::move(memory), found, end));
+    outcome = execution().execute(*compiled.plan, std::move(memory), found, end);
+  }
+  // After Ctrl-C, Python raises its exception when this call returns, but only if it succeeds.
+  std::optional<Error> interruption;
+  if (outcome && outcome->code == static_cast<int>(Code::kCancelled)) {
+    interruption = {Code::kCancelled, outcome->message};
+  } else {
+    check(outcome);
   }
   std::vector<std::unique_ptr<Buffer>> results;
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    results.push_back(std::make_unique<Buffer>(client, std::move(found[i]), end, compiled.types[i],
+  for (std::size_t i = 0; i < compiled.types.size(); ++i) {
+    auto elements = interruption ? std::nullopt : std::optional(std::move(found[i]));
+    results.push_back(std::make_unique<Buffer>(client, std::move(elements), end, compiled.types[i],
                                                compiled.shape(i)));
+    results.back()->error = interruption;
   }
-  if (arguments.done != nullptr) arguments.done[0] = new Event(std::move(end));
+  if (arguments.done != nullptr) {
+    arguments.done[0] = new Event(std::move(end));
+    arguments.done[0]->error = interruption;
+  }
   for (std::size_t i = 0; i < results.size(); ++i) {
     arguments.results[0][i] = results[i].release();
   }

@@ -123,14 +123,17 @@ struct Buffer : Live<Buffer> {
   std::vector<std::int64_t> minor_to_major;
   std::atomic<bool> deleted = false;
   std::atomic<std::int64_t> references = 0;
+  // That of the program which would have computed the elements.
+  std::optional<Error> error;
 
-  // Return the memory. Throws Failure if it was deleted or donated.
+  // Return the memory. Throws Failure if it was deleted or donated, or for its error.
   [[nodiscard]] metalbench::Buffer memory() const;
   // Refer to the memory no longer.
   void remove();
   [[nodiscard]] const Marker& marker() const { return marker_; }
 
-  Buffer(Client& client, metalbench::Buffer memory, Marker marker, int type,
+  // Without memory, set the error.
+  Buffer(Client& client, std::optional<metalbench::Buffer> memory, Marker marker, int type,
          std::vector<std::int64_t> dimensions);
 
  private:

@@ -5,7 +5,7 @@ their own tables from it, and `tests/hlo/test_operations.py` compares them. To a
 one entry here. CONTRIBUTING.md lists what operations with attributes or several stages need.
 
 Arities are those of the StableHLO specification, section "Ops". A few operations are not from
-StableHLO: passes make those of kind `FUSED`, and XLA's custom calls become those that have a
+StableHLO: passes make those of kind `FUSED`, and custom calls become those that have a
 `custom_call`.
 """
 
@@ -30,6 +30,7 @@ class OperationKind(Enum):
     STAGED = "one or more stages over whole tensors"
     FACTORIZATION = "one threadgroup for each matrix"
     CONTROL_FLOW = "the host reads the predicate and runs the regions"
+    HOST_CALL = "the host calls a Python function"
     FUSED = "a pass fuses several operations into it; one kernel computes it"
     COLLECTIVE = "communication of several devices, or a device's number"
     LEGALIZED = "replaced by other operations before code generation"
@@ -66,7 +67,7 @@ class OperationInfo:
     function of mlx.core with the same operands. If `has_mlx_form`, bench/rivals.py has a function
     for the operation because its attributes matter. `mlx_reduction` names the reduction of MLX by
     this operation. `numpy` names a function whose result for floats is the only one that IEEE 754
-    allows. `custom_call` is the target of XLA's custom call that becomes this operation. If
+    allows. `custom_call` is the target of the custom call that becomes this operation. If
     `reads_operand_once`, an operation of kind `STAGED` reads each element of its first operand
     once, so that the element can be computed at that place. If `preserves_splat`, all elements of
     the result are equal if all elements of the operand are.
@@ -383,6 +384,13 @@ _ALL = (
     _control_flow("case", operands=ONE, regions=SOME),
     _control_flow("if", operands=ONE, regions=TWO),
     _control_flow("while", operands=ANY, regions=TWO),
+    OperationInfo(
+        "host_call",
+        OperationKind.HOST_CALL,
+        operands=ANY,
+        results=SOME,
+        custom_call="metalbench_host_call",
+    ),
     _fused("attention", results=ONE),
     _fused("row_product", results=SOME),
     _fused("rows", results=SOME),
@@ -417,10 +425,22 @@ def list_names(*kinds: OperationKind) -> frozenset[str]:
 ELEMENTWISE = list_names(OperationKind.ELEMENTWISE)
 MOVEMENTS = list_names(OperationKind.MOVEMENT)
 LOOPS = list_names(OperationKind.LOOP)
+HOST_CALLS = list_names(OperationKind.HOST_CALL)
 CONTROL_FLOW = list_names(OperationKind.CONTROL_FLOW)
 FUSED = list_names(OperationKind.FUSED)
 COLLECTIVES = list_names(OperationKind.COLLECTIVE)
 REDUCERS = frozenset(each.name for each in OPERATIONS.values() if each.is_reducer)
+
+
+# Operations without a kernel that exchange elements with the host.
+_COMMUNICATION = ("infeed", "outfeed", "recv", "send")
+
+
+def has_side_effects(operation: Operation) -> bool:
+    """Return whether an operation must run even if nothing uses its results."""
+    if operation.name in _COMMUNICATION or operation.attributes.get("has_side_effect"):
+        return True
+    return any(has_side_effects(each) for region in operation.regions for each in region.operations)
 
 
 def is_elementwise(operation: Operation) -> bool:
@@ -484,6 +504,11 @@ _ROWS = (
         "control flow",
         "the host reads the predicate and runs the regions",
         (OperationKind.CONTROL_FLOW,),
+    ),
+    (
+        "callbacks",
+        "the host calls a Python function of JAX, in the process that traced it",
+        (OperationKind.HOST_CALL,),
     ),
     (
         "collectives",

@@ -72,6 +72,18 @@ def test_jax_through_the_plugin_is_jax(name):
     check("functions_of_plugin.py", name)
 
 
+@pytest.mark.xdist_group("plugin")
+@pytest.mark.parametrize("name", names_in("callbacks_of_plugin.py"))
+def test_callbacks_of_jax_run_on_the_host(name):
+    check("callbacks_of_plugin.py", name)
+
+
+@pytest.mark.xdist_group("plugin")
+@pytest.mark.parametrize("name", names_in("interrupts_of_plugin.py"))
+def test_ctrl_c_is_keyboard_interrupt(name):
+    check("interrupts_of_plugin.py", name)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LONG)
 def test_jax_through_the_plugin_is_jax_in_the_long_run(name):

@@ -226,19 +226,44 @@ def _import_operation(mlir: Any, values: dict[Any, TensorValue]) -> Operation:
         regions=[import_block(each.blocks[0], values) for each in mlir.regions],
         location=format_location(mlir),
     )
+    if name in ("case", "custom_call", "if") and not types:
+        types = [_TOKEN]
+        for region in operation.regions:
+            token = _create_token(operation.location)
+            region.operations.append(token)
+            region.returned = list(token.results)
+    elif name in ("after_all", "create_token"):
+        operation = _create_token(operation.location)
     operation.results = [TensorValue(each, operation, number) for number, each in enumerate(types)]
     check_arity(operation)
-    values.update(zip(mlir.results, operation.results, strict=True))
+    # A token that was added has no value of MLIR.
+    values.update(zip(mlir.results, operation.results, strict=False))
+    return operation
+
+
+# Tokens order effects. A token is a tensor without elements, so that dependencies on it are those
+# of any other value. JAX passes the same tensors as tokens between programs. An operation without
+# results is run for its effects, and gets a token as its result.
+_TOKEN = TensorType((0,), find_element_type("i1", "a token"))
+
+
+def _create_token(location: str) -> Operation:
+    """Return an operation that defines a token."""
+    value = np.zeros(_TOKEN.shape, _TOKEN.element.storage)
+    operation = Operation("constant", [], [], {"value": value}, [], location)
+    operation.results = [TensorValue(_TOKEN, operation)]
     return operation
 
 
 def import_type(mlir: Any, where: str) -> TensorType:
-    """Return the type of a tensor.
+    """Return the type of a tensor or of a token.
 
     Raise Unsupported, beginning with `where`, for other types and dynamic shapes.
     """
     from jaxlib.mlir import ir
 
+    if str(mlir) == "!stablehlo.token":
+        return _TOKEN
     if not isinstance(mlir, ir.RankedTensorType):
         raise Unsupported(f"{where}: expected tensors, got {mlir}")
     tensor = ir.RankedTensorType(mlir)

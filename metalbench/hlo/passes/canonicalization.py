@@ -17,7 +17,13 @@ from metalbench.hlo.ir import (
     find_splat,
     replace_values,
 )
-from metalbench.hlo.operations import COLLECTIVES, CONTROL_FLOW, ELEMENTWISE, OPERATIONS
+from metalbench.hlo.operations import (
+    COLLECTIVES,
+    CONTROL_FLOW,
+    ELEMENTWISE,
+    OPERATIONS,
+    has_side_effects,
+)
 
 # Names of XLA's custom call targets, and of the operations that they become.
 _NAMES = {each.custom_call: name for name, each in OPERATIONS.items() if each.custom_call}
@@ -176,11 +182,11 @@ def _round(number: Scalar, element: ElementType) -> Scalar:
 
 
 def remove_dead_code(block: Block) -> None:
-    """Remove unused operations in place, also in regions."""
+    """Remove unused operations without side effects in place, also in regions."""
     used: set[TensorValue] = set(block.returned)
     kept = []
     for operation in reversed(block.operations):
-        if used.isdisjoint(operation.results):
+        if used.isdisjoint(operation.results) and not has_side_effects(operation):
             continue
         for region in operation.regions:
             remove_dead_code(region)

@@ -39,13 +39,24 @@ def initialize() -> None:
     if donating is not None and NAME not in donating:
         donating.append(NAME)
     _register_rules()
+    _let_interrupts_pass()
+
+
+def _let_interrupts_pass() -> None:
+    """Run Python before JAX raises the error of an interrupted compilation.
+
+    The exception of Ctrl-C waits until Python runs, and must replace that error.
+    """
+    with suppress(ImportError, AttributeError):
+        compiler = import_module("jax._src.compiler")
+        compiler.register_xla_runtime_error_handler(lambda error: None)
 
 
 def _register_rules() -> None:
-    """Register lowering rules of JAX for platforms without LAPACK.
+    """Register lowering rules of JAX that it has only for other platforms.
 
-    JAX registers them only for TPUs, and they have no public name. If a version of JAX has moved
-    them, JAX itself reports the missing rule.
+    They have no public names. If a version of JAX has moved them, JAX itself reports the missing
+    rule.
     """
     from jax._src.interpreters import mlir
     from jax._src.lax import linalg
@@ -53,3 +64,7 @@ def _register_rules() -> None:
     with suppress(ImportError, AttributeError):
         eigh = import_module("jax._src.tpu.linalg.eigh")
         mlir.register_lowering(linalg.eigh_p, eigh._eigh_tpu_lowering, platform=NAME)
+    with suppress(ImportError, AttributeError):
+        from metalbench.hlo.plugin.callbacks import register_callbacks
+
+        register_callbacks(NAME)

@@ -72,7 +72,15 @@ class CompiledProgram:
 
     @property
     def serialized(self) -> bytes:
-        """Bytes for `deserialize`. They hold no kernels: the build cache stores these."""
+        """Bytes for `deserialize`. They hold no kernels: the build cache stores these.
+
+        Raise Unsupported for a program with callbacks, whose functions are those of this process.
+        """
+        if self.executable.plan.calls_host():
+            raise Unsupported(f"[{self.name}] a program with callbacks cannot be serialised")
+        return self._pack()
+
+    def _pack(self) -> bytes:
         length = len(self.options).to_bytes(_LENGTH_BYTES, "little")
         return b"".join([_MAGIC, length, self.options, self.code])
 
@@ -80,7 +88,7 @@ class CompiledProgram:
     def fingerprint(self) -> str:
         """Hash of the program, its options and the version of metalbench."""
         digest = hashlib.sha256(version("metalbench").encode())
-        digest.update(self.serialized)
+        digest.update(self._pack())
         return digest.hexdigest()
 
 

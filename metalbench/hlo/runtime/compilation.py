@@ -284,5 +284,7 @@ def compile_with_facts(
     else:
         block = import_program(program, filename)
         plan, facts = build_plan(block, level, device=kind), facts_of()
-        store_plan(key, plan, facts)
+        # Functions of the host are those of this process.
+        if not plan.calls_host():
+            store_plan(key, plan, facts)
     return Executable(plan, device=device, queue=queue), facts

@@ -12,7 +12,8 @@ from metalbench import _core
 from metalbench.devices import find_kind
 from metalbench.errors import CompileError, DispatchError
 from metalbench.hlo.codegen import GeneratedKernel
-from metalbench.hlo.ir import Block, TensorType, TensorValue
+from metalbench.hlo.ir import Block, Operation, TensorType, TensorValue
+from metalbench.hlo.runtime.host_calls import HostFunction
 from metalbench.hlo.runtime.kernels import find_kernels
 from metalbench.hlo.runtime.plan import (
     ExecutionPlan,
@@ -104,7 +105,7 @@ class Executable:
 
     def list_dispatches(self, buffers: Sequence[_core.Buffer]) -> list[_core.Dispatch] | None:
         """Return the dispatches of a run, or None if the host does work between them."""
-        if any(step.plans or step.updated for step in self.plan.steps):
+        if any(step.plans or step.updated or step.function for step in self.plan.steps):
             return None
         return self.runner.list_dispatches(list(buffers))
 
@@ -124,7 +125,7 @@ def open_device(kind: str) -> _core.Device:
 
 
 def to_storage(array: Any, type_: TensorType, where: str) -> Array:
-    """Return an argument in its storage type, contiguous.
+    """Return an array in the storage type of `type_`, contiguous.
 
     Raise DispatchError, beginning with `where`, if its shape or type is another.
     """
@@ -137,6 +138,12 @@ def to_storage(array: Any, type_: TensorType, where: str) -> Array:
     return np.asarray(given, type_.element.storage, order="C")
 
 
+def from_storage(elements: bytes | bytearray, type_: TensorType) -> Array:
+    """Return the array with these elements; it is writable if they are a `bytearray`."""
+    stored = np.frombuffer(elements, type_.element.storage, type_.size)
+    return stored.reshape(type_.shape).astype(type_.element.numpy, copy=False)
+
+
 def upload_array(queue: _core.Queue, array: Array) -> _core.Buffer:
     """Return a buffer with the elements of an array."""
     buffer = queue.allocate(array.nbytes)
@@ -146,8 +153,32 @@ def upload_array(queue: _core.Queue, array: Array) -> _core.Buffer:
 
 def read_buffer(queue: _core.Queue, buffer: _core.Buffer, type_: TensorType) -> Array:
     """Return the elements of a buffer."""
-    stored = np.frombuffer(bytearray(queue.read(buffer)), type_.element.storage, type_.size)
-    return stored.reshape(type_.shape).astype(type_.element.numpy, copy=False)
+    return from_storage(bytearray(queue.read(buffer)), type_)
+
+
+class _BoundHostFunction:
+    """A function with the types of its arguments and results; the executor calls it with bytes."""
+
+    def __init__(self, function: HostFunction, operation: Operation) -> None:
+        self._function, self._where = function, operation.where
+        self._inputs = [each.type for each in operation.operands]
+        self._outputs = [each.type for each in operation.results]
+
+    def __call__(self, arguments: Sequence[bytes]) -> list[bytes]:
+        """Return the elements of the results. Raise what the function raises, or DispatchError."""
+        arrays = [
+            from_storage(each, type_) for each, type_ in zip(arguments, self._inputs, strict=True)
+        ]
+        found = self._function.function(*arrays)
+        if len(found) != len(self._outputs):
+            raise DispatchError(
+                f"{self._where}: expected {len(self._outputs)} results of the Python function, "
+                f"got {len(found)}"
+            )
+        return [
+            to_storage(each, type_, f"{self._where}: result {number}").tobytes()
+            for number, (each, type_) in enumerate(zip(found, self._outputs, strict=True))
+        ]
 
 
 class _PlanWriter:
@@ -191,10 +222,10 @@ class _PlanWriter:
     def _write_step(self, step: PlanStep) -> Record:
         operation = step.operation
         kept = {one for each in step.plans for one in each.find_used_values()}
-        operands = operation.operands if step.plans else []
+        operands = operation.operands if step.plans or step.function else []
         movable = {each for each in step.last_uses if each not in kept}
         return {
-            "kind": operation.name if step.plans else "kernels",
+            "kind": operation.name if step.plans or step.function else "kernels",
             "where": operation.where,
             "kernels": [self._write_call(each) for each in step.kernels],
             "operands": self._list_slots(operands),
@@ -205,6 +236,9 @@ class _PlanWriter:
             "results": [(self._slot(each), each.type.nbytes) for each in operation.results],
             "updated": None if step.updated is None else self._slot(step.updated),
             "counter": None if step.counter is None else self._write_counter(step.counter),
+            "function": None
+            if step.function is None
+            else _BoundHostFunction(step.function, operation),
             "blocks": [self._write_block(each) for each in step.plans],
             "ended": self._list_slots(step.last_uses),
         }

@@ -26,7 +26,7 @@ from metalbench.hlo.codegen import (
     format_library,
 )
 from metalbench.hlo.ir import Block, ElementType, Operation, TensorValue
-from metalbench.hlo.operations import CONTROL_FLOW
+from metalbench.hlo.operations import CONTROL_FLOW, HOST_CALLS, has_side_effects
 from metalbench.hlo.passes.fusion import (
     can_scatter_in_place,
     choose_inlined_values,
@@ -35,6 +35,7 @@ from metalbench.hlo.passes.fusion import (
 from metalbench.hlo.passes.matrix_products import can_use_tiles
 from metalbench.hlo.passes.pipeline import run_passes
 from metalbench.hlo.passes.verification import verify
+from metalbench.hlo.runtime.host_calls import HostFunction, find_function
 
 _FUSED_KERNELS = {
     "attention": build_attention_kernel,
@@ -50,7 +51,7 @@ ROW_LEVEL = 3
 
 @dataclass
 class PlanStep:
-    """One operation with its kernels in order, or with the plans of its regions.
+    """One operation: its kernels in order, the plans of its regions, or a function of the host.
 
     `last_uses` are the values whose live ranges end after this step. The result of a step with an
     `updated` value has its elements where the kernels do not write: it takes over its buffer if
@@ -63,6 +64,7 @@ class PlanStep:
     last_uses: list[TensorValue] = field(default_factory=list)
     updated: TensorValue | None = None
     counter: LoopCounter | None = None
+    function: HostFunction | None = None
 
     @property
     def results(self) -> list[TensorValue]:
@@ -74,6 +76,8 @@ class PlanStep:
         if self.plans:
             used = [one for each in self.plans for one in each.find_used_values()]
             return list(dict.fromkeys([*self.operation.operands, *used]))
+        if self.function:
+            return list(dict.fromkeys(self.operation.operands))
         updated = [] if self.updated is None else [self.updated]
         return [*updated, *(value for each in self.kernels for value in each.inputs.values())]
 
@@ -117,6 +121,13 @@ class ExecutionPlan:
         found.update(dict.fromkeys(each for each in self.block.returned if each not in own))
         return list(found)
 
+    def calls_host(self) -> bool:
+        """Return whether the plan, or a nested one, calls a function of the host."""
+        return any(
+            step.function is not None or any(each.calls_host() for each in step.plans)
+            for step in self.steps
+        )
+
     def iterate_kernels(self) -> Iterator[GeneratedKernel]:
         """Yield all kernels, including those of nested plans."""
         for step in self.steps:
@@ -134,6 +145,8 @@ class ExecutionPlan:
                 lines.append(
                     f"{indent}{kernel.name}: {kernel.threads} threads, ({inputs}) -> ({outputs})"
                 )
+            if step.function:
+                lines.append(f"{indent}{step.operation.name}, by the host")
             if step.plans:
                 counted = ", counted" if step.counter else ""
                 lines.append(f"{indent}{step.operation.name}, by the host{counted}:")
@@ -192,7 +205,7 @@ class _Planner:
 
     def plan_block(self, block: Block) -> ExecutionPlan:
         """Return the plan of a block."""
-        whole = {*_STAGED, *CONTROL_FLOW, *FACTORIZATIONS}
+        whole = {*_STAGED, *CONTROL_FLOW, *FACTORIZATIONS, *HOST_CALLS}
         inlined = choose_inlined_values(block, self._level, whole)
         if self._level:
             self._updates.update(find_updates_in_place(block, inlined))
@@ -213,6 +226,8 @@ class _Planner:
             counter = find_loop_counter(operation) if operation.name == "while" else None
             plans = [self.plan_block(each) for each in operation.regions]
             return PlanStep(operation, plans=plans, counter=counter)
+        if operation.name in HOST_CALLS:
+            return PlanStep(operation, function=find_function(operation))
         if operation.results[0] in self._updates:
             kernel = build_update_kernel(self._make_name(operation), operation, inlined)
             return PlanStep(operation, [self._deduplicate(kernel)], updated=operation.operands[0])
@@ -266,6 +281,8 @@ def find_loop_counter(operation: Operation) -> LoopCounter | None:
     The condition compares it with a constant, a value from outside, or unchanged state.
     """
     condition, body = operation.regions
+    if any(map(has_side_effects, condition.operations)):
+        return None
     test = condition.returned[0].operation
     if test is None or test.name != "compare" or test not in condition.operations:
         return None
@@ -332,7 +349,7 @@ def _or_value(value: TensorValue) -> int | TensorValue:
 
 def _check_supported(operation: Operation) -> None:
     """Raise Unsupported for operations without a kernel, also inside fused regions."""
-    if operation.name not in {*EMITTERS, *_STAGED, *CONTROL_FLOW, *_KERNELS}:
+    if operation.name not in {*EMITTERS, *_STAGED, *CONTROL_FLOW, *_KERNELS, *HOST_CALLS}:
         target = operation.attributes.get("call_target_name")
         what = f"@{target} " if target else ""
         raise Unsupported(f"{operation.where}: {what}has no kernel yet")

@@ -1,0 +1,100 @@
+"""Lower the callbacks of JAX (`jax.pure_callback`, `io_callback`, `jax.debug`) for the platform.
+
+JAX lowers all of them with one function, which has no public name and permits only the platforms
+of XLA. Here it is extended: for other platforms nothing changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from metalbench.errors import DispatchError
+from metalbench.hlo.runtime.host_calls import TARGET, register_function
+
+
+def register_callbacks(platform: str) -> None:
+    """Register the rules of all primitives with callbacks for a platform that JAX knows."""
+    from jax._src import callback, checkify, debugging
+    from jax._src.interpreters import mlir
+
+    mlir.register_lowering(
+        debugging.debug_callback_p, debugging.debug_callback_lowering, platform=platform
+    )
+    mlir.register_lowering(
+        debugging.debug_print_p, debugging.debug_print_lowering_rule, platform=platform
+    )
+    mlir.register_lowering(checkify.check_p, checkify.check_lowering_rule, platform=platform)
+    original = callback.emit_python_callback
+    if getattr(original, "platform", None) == platform:
+        return
+
+    @wraps(original)
+    def emit_python_callback(ctx: Any, *arguments: Any, **named: Any) -> Any:
+        if tuple(ctx.module_context.platforms) == (platform,):
+            return emit_callback(ctx, *arguments, **named)
+        return original(ctx, *arguments, **named)
+
+    emit_python_callback.platform = platform  # type: ignore[attr-defined]
+    callback.emit_python_callback = emit_python_callback
+
+
+def emit_callback(  # noqa: PLR0917 - the parameters of JAX
+    ctx: Any,
+    callback: Callable[..., Sequence[Any]],
+    token: Any,
+    operands: Sequence[Any],
+    operand_avals: Sequence[Any],
+    result_avals: Sequence[Any],
+    *,
+    has_side_effect: bool,
+    returns_token: bool = True,
+    partitioned: bool = False,
+    sharding: Any = None,
+) -> tuple[Sequence[Any], Any, None]:
+    """Emit a call of a Python function; return its results, and the new token if one is given.
+
+    The parameters and the result are those of `jax._src.callback.emit_python_callback`. There is
+    one device, so shardings have no meaning.
+    """
+    del operand_avals, returns_token, partitioned, sharding
+    from jax._src import core, dtypes
+    from jax._src.interpreters import mlir
+
+    tokens = [] if token is None else [token]
+
+    def call(*arrays: Any) -> Sequence[Any]:
+        found = [np.asarray(each) for each in callback(*arrays[len(tokens) :])]
+        found = [dtypes.canonicalize_value(each) for each in found]
+        _check_results(found, result_avals)
+        # A token has no elements.
+        return [np.zeros(0, np.bool_), *found]
+
+    function = register_function(call)
+    ctx.module_context.add_keepalive(function)
+    new_token, *results = mlir.custom_call(
+        TARGET,
+        result_types=[
+            mlir.aval_to_ir_type(ctx.module_context, each)
+            for each in (core.abstract_token, *result_avals)
+        ],
+        operands=[*tokens, *operands],
+        backend_config=function.identifier,
+        has_side_effect=has_side_effect,
+    ).results
+    return results, new_token if tokens else None, None
+
+
+def _check_results(found: Sequence[Any], expected: Sequence[Any]) -> None:
+    """Raise DispatchError for arrays of another number, shape or type than the declared ones."""
+    if len(found) != len(expected):
+        raise DispatchError(f"callback: expected {len(expected)} results, got {len(found)}")
+    for number, (got, want) in enumerate(zip(found, expected, strict=True)):
+        if got.shape != want.shape or got.dtype != want.dtype:
+            raise DispatchError(
+                f"callback: result {number}: expected {want.dtype.name} {want.shape}, "
+                f"got {got.dtype.name} {got.shape}"
+            )
