@@ -25,9 +25,12 @@ class ElementType:
 
     @property
     def storage(self) -> np.dtype[Any]:
-        """NumPy type of one element in memory. Integers of two and four bits take a byte."""
+        """NumPy type of one element in memory. A number of fewer than eight bits takes a byte."""
         name: Any = f"{self.kind}{max(self.bits, 8) // 8}"
-        if not self.is_integer:
+        if self.is_small_float:
+            # "f8E4M3FN" is float8_e4m3fn.
+            name = getattr(ml_dtypes, f"float{self.name[1:].replace('E', '_e', 1).lower()}")
+        elif not self.is_integer:
             name = {"bf16": ml_dtypes.bfloat16, "i1": np.bool_}.get(self.name, name)
         found: np.dtype[Any] = np.dtype(name)
         return found
@@ -66,8 +69,13 @@ class ElementType:
 
     @property
     def is_lane_float(self) -> bool:
-        """Whether it is a float that lanes of a SIMD-group can exchange: not double."""
-        return self.is_float and not self.has_double
+        """Whether it is a float that lanes of a SIMD-group can exchange, and tiles can hold."""
+        return self.name in ("f16", "bf16", "f32")
+
+    @property
+    def is_small_float(self) -> bool:
+        """Whether it is a float of eight bits or fewer, which kernels convert to float."""
+        return self.is_float and self.bits <= 8
 
     @property
     def is_complex(self) -> bool:
@@ -86,12 +94,18 @@ class ElementType:
 
 
 _WIDTHS = {2: "char", 4: "char", 8: "char", 16: "short", 32: "int", 64: "long"}
+# The types with a PJRT number, in MLIR's spelling (small_floats.h).
+_SMALL_FLOATS = (
+    *("f4E2M1FN", "f8E3M4", "f8E4M3", "f8E4M3B11FNUZ", "f8E4M3FN", "f8E4M3FNUZ"),
+    *("f8E5M2", "f8E5M2FNUZ", "f8E8M0FNU"),
+)
 ELEMENT_TYPES = {
     each.name: each
     for each in (
         ElementType("i1", "b", 1, "bool"),
         *(ElementType(f"i{bits}", "i", bits, msl) for bits, msl in _WIDTHS.items()),
         *(ElementType(f"ui{bits}", "u", bits, f"u{msl}") for bits, msl in _WIDTHS.items()),
+        *(ElementType(name, "f", int(name[1]), f"shlo::F{name[1:]}") for name in _SMALL_FLOATS),
         ElementType("f16", "f", 16, "half"),
         ElementType("bf16", "f", 16, "bfloat"),
         ElementType("f32", "f", 32, "float"),

@@ -528,7 +528,12 @@ def format_support_table() -> str:
     lines = ["| operations | how | |", "|---|---|---|"]
     for name, how, kinds in _ROWS:
         lines.append(f"| {name} | {how} | {_format_names(sorted(list_names(*kinds)))} |")
-    plain = {name: each for name, each in ELEMENT_TYPES.items() if not each.is_narrow}
+    plain = {
+        name: each
+        for name, each in ELEMENT_TYPES.items()
+        if not each.is_narrow and not each.is_small_float
+    }
+    small = [name for name, each in ELEMENT_TYPES.items() if each.is_small_float]
     kept = [name for name, each in plain.items() if not each.has_double]
     double = [name for name, each in plain.items() if each.has_double]
     narrow = [name for name, each in ELEMENT_TYPES.items() if each.is_narrow]
@@ -539,7 +544,8 @@ def format_support_table() -> str:
         f"| as they are | {_format_names(kept)} |",
         f"| one byte for each element, truncated after each operation | {_format_names(narrow)} |",
         f"| on `cpu` and `cuda`; refused by name on `metal` | {_format_names(double)} |",
-        "| refused by name | quantised, floats of eight bits or fewer |",
+        f"| one byte for each element, computed in float and rounded | {_format_names(small)} |",
+        "| refused by name | quantised, floats of six bits |",
     ]
     return "\n".join(lines)
 

@@ -186,6 +186,17 @@ def refusals_are_exceptions_that_name_the_operation_and_its_place():
     check(lambda x: x + 1, X)
 
 
+def floats_of_eight_bits_are_xlas():
+    for name in ("float8_e4m3fn", "float8_e5m2"):
+        x, y = (each.astype(name) for each in (X, X[::-1]))
+        np.testing.assert_array_equal(np.asarray(jax.device_put(x.T)), x.T)
+        check(lambda x, y: [each.astype(np.float32) for each in (x + y, x * y, x / y)], x, y)
+        check(lambda x, y: (x < y, x == y, x.astype(np.float16), jnp.argmax(x)), x, y)
+        check(lambda x: lax.bitcast_convert_type(jnp.sort(x), np.uint8), x)
+        check(lambda x, y: lax.dot(x, y.T, preferred_element_type=np.float32), x, y)
+        check(lambda x, name=name: (x * 500).astype(name).astype(np.float32), X)
+
+
 def double_precision_is_xlas():
     with jax.enable_x64(True):
         x, w = X.astype(np.float64), W.astype(np.float64)

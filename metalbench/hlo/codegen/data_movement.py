@@ -184,6 +184,8 @@ def _format_bits(name: str, element: ElementType) -> str:
 
     Elements of fewer than eight bits are stored in a byte.
     """
+    if element.is_small_float:
+        return f"{name}.bits"
     bits = f"as_type<{_WORDS[max(element.bits, 8)]}>({name})"
     return f"({bits} & {2**element.bits - 1})" if element.is_narrow else bits
 
@@ -192,6 +194,8 @@ def _format_from_bits(bits: str, element: ElementType) -> str:
     """Return the element with these bits."""
     if element.is_narrow:
         return truncate_integer(bits, element)
+    if element.is_small_float:
+        return f"{element.msl}::of_bits(({bits}) & {2**element.bits - 1})"
     return f"as_type<{element.msl}>({_WORDS[element.bits]}({bits}))"
 
 

@@ -21,6 +21,7 @@ from metalbench.hlo.operations import ELEMENTWISE, OPERATIONS
 COMPLEX_TYPE, COMPLEX_HEADER = "float2", "complex.h"
 DOUBLE_TYPE, DOUBLE_HEADER = "double", "double_math.h"
 DOUBLE_COMPLEX_TYPE, DOUBLE_COMPLEX_HEADER = "double2", "double_complex.h"
+SMALL_FLOAT_TYPES, SMALL_FLOAT_HEADER = ("shlo::F4", "shlo::F8"), "small_floats.h"
 _EQUAL = {"EQ": "{0}.x == {1}.x && {0}.y == {1}.y", "NE": "{0}.x != {1}.x || {0}.y != {1}.y"}
 
 
@@ -121,6 +122,8 @@ def format_compare(operation: Operation, names: Sequence[str]) -> str:
         return format_complex_compare(operation, names)
     direction = _DIRECTIONS[operation.attributes["comparison_direction"]]
     if element.is_float and operation.attributes.get("compare_type") == "TOTALORDER":
+        if element.is_small_float:
+            names = [cast_to_float(each, element) for each in names]
         names = [f"shlo::total_order({each})" for each in names]
     elif element.is_float:
         names = [cast_to_float(each, element) for each in names]
@@ -145,6 +148,9 @@ def format_conversion(name: str, source: ElementType, target: ElementType) -> st
     """Return an element, converted to another type; floats saturate."""
     if source == target:
         return name
+    if source.is_small_float:
+        # These convert to float only.
+        name, source = cast_to_float(name, source), source.arithmetic
     if source.is_complex or target.is_complex:
         return _format_complex_conversion(name, source, target)
     if target.kind == "b":

@@ -19,6 +19,8 @@ from metalbench.hlo.codegen.elementwise import (
     DOUBLE_COMPLEX_TYPE,
     DOUBLE_HEADER,
     DOUBLE_TYPE,
+    SMALL_FLOAT_HEADER,
+    SMALL_FLOAT_TYPES,
 )
 from metalbench.hlo.codegen.factorizations import FACTORIZATION_CALLS, FACTORIZATION_HEADER
 from metalbench.hlo.codegen.matrices import MATRIX_CALL, MATRIX_HEADER
@@ -30,7 +32,7 @@ _NAMESPACE = "shlo"
 _HEADERS = ("stablehlo.h", "rows.h")
 _COMMENT = re.compile(r"[ \t]*//[^\n]*")
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_RECORD = re.compile(r"\b(?:struct|class|enum)\s+(\w+)")
+_RECORD = re.compile(r"\b(?:struct|class|enum(?:\s+class)?)\s+(\w+)")
 _FUNCTION = re.compile(r"(\w+)\s*(?:<[^()]*>\s*)?\(")
 _USING = re.compile(r"using\s+(?:\w+::)*(\w+)\s*[;=]")
 _VARIABLE = re.compile(r"(\w+)\s*(?:\[[^\]]*\]\s*)*=")
@@ -75,6 +77,8 @@ def _list_headers(kernels: str) -> list[str]:
     if DOUBLE_TYPE in kernels:
         # Before the templates that call its functions.
         names.insert(1, DOUBLE_HEADER)
+    if any(each in kernels for each in SMALL_FLOAT_TYPES):
+        names.append(SMALL_FLOAT_HEADER)
     if COMPLEX_TYPE in kernels or has_double_complex or has_factorizations:
         names.append(COMPLEX_HEADER)
     if has_double_complex:

@@ -40,6 +40,9 @@ def format_literal(value: Any, element: ElementType) -> str:
 
 def _format_float(value: Any, element: ElementType) -> str:
     wide = element.arithmetic
+    if element.is_small_float:
+        bits = int(np.asarray(value).astype(element.storage).view(np.uint8))
+        return f"{element.msl}::of_bits({bits:#x}u)"
     number = np.asarray(value).astype(wide.storage)[()]
     if not np.isfinite(number):
         bits = int(np.asarray(value, element.storage).view(f"u{element.bits // 8}"))

@@ -9,7 +9,15 @@ from typing import Any
 import numpy as np
 
 from metalbench.errors import Unsupported
-from metalbench.hlo.ir import Block, Operation, TensorType, TensorValue, find_element_type
+from metalbench.hlo.ir import (
+    ELEMENT_TYPES,
+    Block,
+    ElementType,
+    Operation,
+    TensorType,
+    TensorValue,
+    find_element_type,
+)
 from metalbench.hlo.operations import check_arity
 
 
@@ -122,7 +130,11 @@ def _plain(value: Any) -> Any:
 
 _TEXT = re.compile(r"dense<(.*)> : tensor<", re.DOTALL)
 # Types whose elements jaxlib returns only as text.
-_AS_TEXT = ("bf16", "i2", "i4", "ui2", "ui4", "complex<f32>", "complex<f64>")
+_AS_TEXT = frozenset(
+    name
+    for name, each in ELEMENT_TYPES.items()
+    if each.is_narrow or each.is_complex or each.is_small_float or name == "bf16"
+)
 Array = np.ndarray[Any, Any]
 
 
@@ -152,9 +164,9 @@ def _parse_elements(text: str, type_: TensorType) -> Array:
         # Pairs, the real part first.
         part = element.arithmetic.storage
         return np.array([_parse_float(word, part) for word in words], part).view(element.storage)
-    numbers = [_parse_number(word, element.name) for word in words]
-    if element.name == "bf16":
-        return np.array(numbers, np.uint16).view(element.storage)
+    numbers = [_parse_number(word, element) for word in words]
+    if element.is_float:
+        return np.array(numbers, f"u{element.storage.itemsize}").view(element.storage)
     return np.array(numbers, np.int64)
 
 
@@ -165,14 +177,14 @@ def _parse_float(word: str, type_: np.dtype[Any]) -> Any:
     return type_.type(word)
 
 
-def _parse_number(word: str, name: str) -> int:
-    if name != "bf16":
+def _parse_number(word: str, element: ElementType) -> int:
+    """Return an integer, or the bits of a float."""
+    if not element.is_float:
         return int({"true": "1", "false": "0"}.get(word, word), 0)
     if word.startswith("0x"):
         return int(word, 16)
-    import ml_dtypes
-
-    return int(np.array(float(word), ml_dtypes.bfloat16).view(np.uint16))
+    number = np.array(float(word)).astype(element.storage)
+    return int(number.view(f"u{element.storage.itemsize}"))
 
 
 # Build the graph of a legalised MLIR function.

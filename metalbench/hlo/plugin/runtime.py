@@ -203,7 +203,11 @@ class Client:
         return [
             (0, 0, False)
             if each is None
-            else (each.storage.itemsize, each.bits if each.is_narrow else 8, each.kind == "i")
+            else (
+                each.storage.itemsize,
+                each.bits if each.is_narrow or each.is_small_float else 8,
+                each.kind == "i",
+            )
             for each in elements
         ]
 
