@@ -191,7 +191,7 @@ class Operation:
 
     def find_inputs(self) -> list[TensorValue]:
         """Return the operands, and the captured values of the regions."""
-        return [*self.operands, *self.find_captures()]
+        return [*self.operands, *self.find_captures()] if self.regions else list(self.operands)
 
     @property
     def where(self) -> str:

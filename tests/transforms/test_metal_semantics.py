@@ -127,3 +127,34 @@ entry:
 def test_a_shift_of_another_width_is_an_error():
     with pytest.raises(IrError, match="no width of a power of two"):
         rewrite("define void @f() {\n  %a = shl i24 %0, %1\n  ret void\n}\n", checked=False)
+
+
+PLAIN_LINES = (
+    "store volatile <4 x float> %v, ptr %p, align 16, !dbg !7",
+    'store float %v, ptr %"a, align 8", align 4',
+    '%"a b" = load ptr, ptr %p, align 8, !dbg !7, !align !10',
+    "%1 = load atomic volatile i32, ptr %p monotonic, align 4, !dbg !7",
+    "%v = alloca [4 x float], align 16",
+    "call void @f(ptr align 8 dereferenceable(16) %p, ptr sret(%S) align 16 %s), !dbg !7",
+    "%r = tail call ptr @g(ptr align 4 dereferenceable(4) %p)",
+    "call void @llvm.memset.p0.i64(ptr align 8 %p, i8 0, i64 16, i1 false), !dbg !7",
+    "tail call void @llvm.memmove.p0.p0.i64(ptr align 2 %p, ptr align 4 %q, i64 16, i1 false)",
+    'call void @llvm.assume(i1 true) [ "align"(ptr %p, i64 16) ]',
+)
+SHIFTS = (
+    *("shl i8 %a, 7", "shl i8 %a, 8", "shl nuw nsw i16 %a, 15", "lshr exact i16 %a, 16"),
+    *("ashr i32 %a, 31", "ashr i32 %a, 32", "shl i32 %a, 319", "shl i64 %a, 31"),
+    *("shl i64 %a, 64", "lshr <4 x i32> %a, %b", "lshr i32 1, %b", "sdiv i32 %a, 8"),
+    *("sdiv i32 8, %b", "srem i64 %a, %b", "udiv i32 %a, %b", "mul i32 %a, %b"),
+)
+
+
+@pytest.mark.parametrize("line", [*PLAIN_LINES, *(f"%r = {each}, !dbg !7" for each in SHIFTS)])
+def test_lines_change_as_instructions_that_were_read(line):
+    text = f"define void @h(ptr %p) {{\n  {line}\n  ret void\n}}\n"
+    text += FUNCTION.partition("}\n")[2]
+    module = Module(text)
+    for each in module.functions.values():
+        assert each.blocks
+    give_metal_semantics(module, checked=False)
+    assert rewrite(text, checked=False) == str(module)

@@ -21,11 +21,13 @@ from metalbench.hlo.ir import (
 from metalbench.hlo.operations import check_arity
 
 
+_PLACE = re.compile(r'"([^"]*)"(?::(\d+):(\d+))?')
+
+
 def format_location(operation: Any) -> str:
     """Return the location of an operation: FILE:LINE:COLUMN, or its name in JAX."""
-    found = re.findall(r'"([^"]*)"(?::(\d+):(\d+))?', str(operation.location))
-    places = [":".join(part for part in each if part) for each in found]
-    return places[0] if places else "at an unknown place"
+    found = _PLACE.search(str(operation.location))
+    return ":".join(filter(None, found.groups())) if found else "at an unknown place"
 
 
 # Convert attributes of StableHLO operations to Python values.
@@ -224,7 +226,8 @@ def import_block(mlir: Any, values: dict[Any, TensorValue] | None = None) -> Blo
 def _import_operation(mlir: Any, values: dict[Any, TensorValue]) -> Operation:
     """Return the graph's operation for an MLIR operation, and add its results to `values`."""
     dialect, _, name = mlir.name.partition(".")
-    where = f"[{mlir.name}] {format_location(mlir)}"
+    location = format_location(mlir)
+    where = f"[{mlir.name}] {location}"
     if dialect != "stablehlo":
         raise Unsupported(f"{where}: operations of the dialect {dialect} are not supported")
     types = [import_type(each.type, where) for each in mlir.results]
@@ -236,7 +239,7 @@ def _import_operation(mlir: Any, values: dict[Any, TensorValue]) -> Operation:
         if name == "constant"
         else import_attributes(mlir),
         regions=[import_block(each.blocks[0], values) for each in mlir.regions],
-        location=format_location(mlir),
+        location=location,
     )
     if name in ("case", "custom_call", "if") and not types:
         types = [_TOKEN]

@@ -14,7 +14,7 @@ operation outside of it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import prod
 
@@ -81,11 +81,13 @@ def fuse_rows(block: Block) -> None:
             for region in operation.regions:
                 fuse_rows(region)
     found = [rows for each in block.operations if (rows := find_row_shape(each)) is not None]
+    graph = _ProducerGraph(block)
     for rows in dict.fromkeys(found):
         for root in reversed(list(block.operations)):
-            group = _collect_group(block, root, rows) if root in block.operations else set()
+            group = _collect_group(block, root, rows, graph) if root in graph else set()
             if group:
                 _replace_by_rows(block, group)
+                graph = _ProducerGraph(block)
 
 
 def _is_supported_reduction(reduce: Operation) -> bool:
@@ -137,41 +139,61 @@ def _can_fuse(operation: Operation, rows: RowShape) -> bool:
     return operation.name in ELEMENTWISE or operation.name in ("broadcast_in_dim", "iota")
 
 
-def _collect_group(block: Block, root: Operation, rows: RowShape) -> set[Operation]:
+class _ProducerGraph:
+    """The producers of the operations of a block, while the block is unchanged."""
+
+    def __init__(self, block: Block) -> None:
+        self._own = set(block.operations)
+        self._producers: dict[Operation, list[Operation]] = {}
+
+    def __contains__(self, operation: Operation) -> bool:
+        return operation in self._own
+
+    def list_producers(self, operation: Operation) -> list[Operation]:
+        """Return the operations that define the inputs of an operation, also in other blocks."""
+        if operation not in self._producers:
+            inputs = operation.find_inputs()
+            self._producers[operation] = [
+                each.operation for each in inputs if each.operation is not None
+            ]
+        return self._producers[operation]
+
+    def collect(
+        self, roots: Iterable[Operation], wanted: Callable[[Operation], bool]
+    ) -> set[Operation]:
+        """Return operations and their producers in the block, through wanted operations only."""
+        found = set(roots)
+        waiting = list(found)
+        while waiting:
+            for each in self.list_producers(waiting.pop()):
+                if each not in found and each in self._own and wanted(each):
+                    found.add(each)
+                    waiting.append(each)
+        return found
+
+
+def _collect_group(
+    block: Block, root: Operation, rows: RowShape, graph: _ProducerGraph
+) -> set[Operation]:
     """Return the group whose last operation is `root`; it is empty if fusion does not pay."""
     if not _can_fuse(root, rows):
         return set()
-    group = _collect_producers(root, block, lambda each: _can_fuse(each, rows))
-    outside = [
-        value.operation
-        for each in group
-        for value in each.find_inputs()
-        if value.operation is not None and value.operation not in group
-    ]
+    group = graph.collect([root], lambda each: _can_fuse(each, rows))
+    if not _is_gain(group, root, rows):
+        return set()
+    outside = {each for one in group for each in graph.list_producers(one) if each not in group}
     # A producer of an outside input would have to be both before and in the group.
-    for each in outside:
-        group -= _collect_producers(each, block, lambda _: True)
-    reductions = [each for each in group if each.name == "reduce"]
-    is_gain = len(reductions) > 1 or root.results[0].type.shape == rows.full
-    if root not in group or not reductions or not is_gain or len(group) > MAX_OPERATIONS:
+    group -= graph.collect(outside, lambda _: True)
+    if root not in group or len(group) > MAX_OPERATIONS or not _is_gain(group, root, rows):
         return set()
     buffers = len(_find_inputs(block, group)) + len(_find_outputs(block, group))
     return group if buffers <= MAX_BUFFERS else set()
 
 
-def _collect_producers(
-    root: Operation, block: Block, wanted: Callable[[Operation], bool]
-) -> set[Operation]:
-    """Return an operation and its producers in the block, through wanted operations only."""
-    own = set(block.operations)
-    found, waiting = {root}, [root]
-    while waiting:
-        for value in waiting.pop().find_inputs():
-            each = value.operation
-            if each is not None and each in own and each not in found and wanted(each):
-                found.add(each)
-                waiting.append(each)
-    return found
+def _is_gain(group: set[Operation], root: Operation, rows: RowShape) -> bool:
+    """Return whether a kernel of a group saves reading or writing a tensor."""
+    reductions = sum(each.name == "reduce" for each in group)
+    return reductions > 1 or (reductions == 1 and root.results[0].type.shape == rows.full)
 
 
 def _find_outputs(block: Block, group: set[Operation]) -> list[TensorValue]:
@@ -259,8 +281,10 @@ def _fuse_product_of(block: Block, rows: Operation, device: str) -> None:
     behind = set(block.operations[at:])
     uses = count_uses(block)
     for value in rows.results:
+        if uses[value] != 1:
+            continue
         readers = [each for each in block.operations if value in each.find_inputs()]
-        if uses[value] != 1 or len(readers) != 1 or readers[0].name != "dot_general":
+        if len(readers) != 1 or readers[0].name != "dot_general":
             continue
         if can_use_tiles(readers[0], device) and _can_fuse_product(rows, value, readers[0], behind):
             _replace_by_row_product(block, at, value, readers[0])

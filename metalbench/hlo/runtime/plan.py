@@ -402,19 +402,22 @@ def check_memory(plan: ExecutionPlan, limit_bytes: int) -> None:
 def _find_peak(plan: ExecutionPlan) -> tuple[int, str]:
     """Return the peak of live buffer bytes, and the beginning of an error message about it."""
     live = dict.fromkeys([*plan.block.arguments, *(each.results[0] for each in plan.constants)])
-    found = _sum_bytes(live), "[hlo] arguments and constants"
+    total = _sum_bytes(live)
+    found = total, "[hlo] arguments and constants"
     if plan.constants:
         largest = max(plan.constants, key=lambda each: each.results[0].type.nbytes)
         found = found[0], largest.where
     for step in plan.steps:
-        live.update(dict.fromkeys(step.operation.results))
-        before = _sum_bytes(live)
+        new = dict.fromkeys(each for each in step.operation.results if each not in live)
+        live.update(new)
+        total += _sum_bytes(new)
         inside = max(map(_find_peak, step.plans), default=(0, step.operation.where))
         # A captured value counts in the block that defines it.
-        found = max(found, (before + inside[0], inside[1]), key=lambda each: each[0])
+        found = max(found, (total + inside[0], inside[1]), key=lambda each: each[0])
         for value in step.last_uses:
-            if value in plan.temporary:
-                live.pop(value, None)
+            if value in plan.temporary and value in live:
+                del live[value]
+                total -= value.type.nbytes
     return found
 
 

@@ -670,6 +670,21 @@ class Function:
             return word in self.text
         return any(word in each.text for _, each in self.instructions)
 
+    def substitute(self, lines: re.Pattern[str], by: Callable[[re.Match[str]], str]) -> None:
+        """Replace the matches in the lines of its instructions, without reading them.
+
+        A pattern matches within one line. Raise IrError if the instructions have been read.
+        """
+        if _has(self, "blocks"):
+            raise IrError(f"{self.name}: its instructions have been read")
+        begin = self.text.index("\n")
+        self.text = self.text[:begin] + lines.sub(by, self.text[begin:])
+
+    @property
+    def is_read(self) -> bool:
+        """Return whether its instructions have been read."""
+        return _has(self, "blocks")
+
     @property
     def has_unlocated_calls(self) -> bool:
         """Return whether a call, but one of an intrinsic, may have no debug location."""

@@ -8,6 +8,8 @@ than the width.
 
 from __future__ import annotations
 
+import re
+
 from metalbench.msl.ir.model import CallInstruction, Instruction, Memory
 from metalbench.msl.ir.module import Module
 from metalbench.msl.ir.operands import (
@@ -26,7 +28,21 @@ from metalbench.msl.transforms.source_names import name_subscripts
 _COPIES = ("llvm.memcpy.", "llvm.memmove.", "llvm.memset.")
 _DIVISIONS = ("sdiv", "srem")
 _SHIFTS = ("shl", "lshr", "ashr")
-_DEFINED_OTHERWISE = tuple(f" = {each} " for each in (*_DIVISIONS, *_SHIFTS))
+_RESULT = r"[ \t]+(?:%(?:\"[^\"]*\"|[-\w.$]+) = )?"
+# A constant below the width.
+_SMALL_AMOUNT = r"i(?:8 \S+ [0-7]|16 \S+ (?:\d|1[0-5])|(?:32|64) \S+ (?:[12]?\d|3[01]))\b"
+# Divisions and shifts that LLVM may leave undefined.
+_DEFINED_OTHERWISE = re.compile(
+    rf" = (?:(?:{'|'.join(_DIVISIONS)}) [^\n]*, %"
+    rf"|(?:{'|'.join(_SHIFTS)}) (?!(?:(?:nuw|nsw|exact) )*{_SMALL_AMOUNT}))"
+)
+# Accesses that are not atomic, and calls with attributes of their arguments.
+_ALIGNED_ACCESS = re.compile(
+    rf"^({_RESULT}(?:load|store) (?!atomic ).*), align \d+(.*)$|"
+    rf"^{_RESULT}(?:(?:tail|musttail|notail) )?call .* align .*$",
+    re.M,
+)
+_ALIGN_ATTACHMENT = re.compile(r", !align !\d+")
 
 
 def give_metal_semantics(module: Module, *, checked: bool, arithmetic: bool = False) -> None:
@@ -54,6 +70,9 @@ def forget_alignment(module: Module) -> None:
         function.head = without_reference_alignment(function.head)
         if not function.mentions("align "):
             continue
+        if not function.is_read:
+            function.substitute(_ALIGNED_ACCESS, _forget_alignment_in_line)
+            continue
         for _, each in function.instructions:
             if isinstance(each, Memory):
                 if not each.is_atomic:
@@ -69,13 +88,25 @@ def forget_alignment(module: Module) -> None:
             module.replace_line(line, without_reference_alignment(line))
 
 
+def _forget_alignment_in_line(line: re.Match[str]) -> str:
+    """Return the line of an access or of a call, as `forget_alignment` changes instructions."""
+    before, behind = line.groups()
+    if before is not None:
+        return _ALIGN_ATTACHMENT.sub("", f"{before}, align 1{behind}")
+    text = without_reference_alignment(line[0])
+    callee = text.find("@")
+    if any(text.startswith(each, callee + 1) for each in _COPIES):
+        return text[:callee] + with_alignment(text[callee:], 1)
+    return text
+
+
 def define_divisions_and_shifts(module: Module) -> None:
     """Divide by what does not overflow, and shift by the amount modulo the width.
 
     Raises IrError for a division that the MSL headers have no helper for (mb/cpu/division.h).
     """
     for function in module.functions.values():
-        if not any(map(function.mentions, _DEFINED_OTHERWISE)):
+        if not function.is_read and not _DEFINED_OTHERWISE.search(function.text):
             continue
         rewriter = Rewriter(function)
         for _, each in function.instructions:
