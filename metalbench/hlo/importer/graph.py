@@ -20,7 +20,6 @@ from metalbench.hlo.ir import (
 )
 from metalbench.hlo.operations import check_arity
 
-
 _PLACE = re.compile(r'"([^"]*)"(?::(\d+):(\d+))?')
 
 
