@@ -211,6 +211,16 @@ def double_precision_is_xlas():
         check(jax.scipy.special.erf, x, tolerance=1e-14)
 
 
+def factorizations_of_doubles_are_xlas_but_for_signs():
+    with jax.enable_x64(True):
+        x = X.astype(np.float64)
+        square = x @ x.T + 4 * np.eye(4)
+        check(lambda a: jnp.abs(jnp.linalg.qr(a)[0]), x, tolerance=1e-13)
+        check(lambda a: (jnp.linalg.cholesky(a), jnp.linalg.inv(a)), square, tolerance=1e-13)
+        check(lambda a: (jnp.linalg.eigvalsh(a), jnp.linalg.det(a)), square, tolerance=1e-12)
+        check(jnp.fft.rfft, x, tolerance=1e-13)
+
+
 def double_precision_draws_are_xlas():
     draw = jax.random.uniform
     with jax.enable_x64(True):

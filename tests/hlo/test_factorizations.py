@@ -8,12 +8,25 @@ import pytest
 from metalbench import hlo
 from metalbench.errors import Unsupported
 
-NAMES = {np.float32: "f32", np.complex64: "complex<f32>", np.float16: "f16"}
+NAMES = {
+    np.float16: "f16",
+    np.float32: "f32",
+    np.float64: "f64",
+    np.complex64: "complex<f32>",
+    np.complex128: "complex<f64>",
+}
+TYPES = pytest.mark.parametrize("type_", [np.float32, np.complex64, np.float64, np.complex128])
+
+
+def scale_bound(bound, type_):
+    """Return a bound of errors for a type, given that of float."""
+    return bound * np.finfo(type_).eps / np.finfo(np.float32).eps
 
 
 def draw_matrix(type_, *shape):
     pairs = np.random.default_rng(sum(shape)).standard_normal((*shape, 2))
-    return (pairs @ [1, 1j]).astype(type_) if type_ is np.complex64 else pairs[..., 0].astype(type_)
+    is_complex = np.issubdtype(type_, np.complexfloating)
+    return (pairs @ [1, 1j] if is_complex else pairs[..., 0]).astype(type_)
 
 
 def tensor(shape, type_):
@@ -26,7 +39,7 @@ def adjoint(array):
 
 def eigh(matrix, config="1,1,100,1e-6"):
     type_ = matrix.dtype.type
-    whole, line = tensor(matrix.shape, type_), tensor(matrix.shape[:-1], np.float32)
+    whole, line = tensor(matrix.shape, type_), tensor(matrix.shape[:-1], matrix.real.dtype.type)
     text = f"""func.func @main(%x: {whole}) -> ({whole}, {line}) {{
       %r:2 = stablehlo.custom_call @Eigh(%x) {{backend_config = "{config}"}}
         : ({whole}) -> ({whole}, {line})
@@ -48,7 +61,7 @@ def qr(matrix):
     return hlo.compile(text, device="cpu")(matrix)
 
 
-@pytest.mark.parametrize("type_", [np.float32, np.complex64])
+@TYPES
 @pytest.mark.parametrize("shape", [(5, 5), (2, 3, 24, 24)])
 def test_eigenvectors_diagonalise_the_matrix(type_, shape):
     matrix = draw_matrix(type_, *shape)
@@ -56,9 +69,11 @@ def test_eigenvectors_diagonalise_the_matrix(type_, shape):
     vectors, values = eigh(matrix)
     wide = np.linalg.eigvalsh(matrix.astype(np.complex128))
     size = np.abs(wide).max()
-    assert np.abs(values - wide).max() < 3e-6 * size
-    assert np.abs(matrix @ vectors - vectors * values[..., None, :]).max() < 4e-6 * size
-    assert np.abs(adjoint(vectors) @ vectors - np.eye(shape[-1])).max() < 5e-6
+    assert np.abs(values - wide).max() < scale_bound(3e-6, type_) * size
+    rest = matrix @ vectors - vectors * values[..., None, :]
+    assert np.abs(rest).max() < scale_bound(4e-6, type_) * size
+    identity = adjoint(vectors) @ vectors
+    assert np.abs(identity - np.eye(shape[-1])).max() < scale_bound(5e-6, type_)
 
 
 def test_eigh_reads_one_triangle_and_handles_equal_large_and_nan_values():
@@ -74,7 +89,7 @@ def test_eigh_reads_one_triangle_and_handles_equal_large_and_nan_values():
     assert np.isnan(vectors).all()
 
 
-@pytest.mark.parametrize("type_", [np.float32, np.complex64])
+@TYPES
 @pytest.mark.parametrize("shape", [(2, 9, 5), (40, 20), (3, 3)])
 def test_reflectors_make_a_matrix_triangular(type_, shape):
     matrix = draw_matrix(type_, *shape)
@@ -82,14 +97,15 @@ def test_reflectors_make_a_matrix_triangular(type_, shape):
         matrix[:, 1] = 0
     q, r = qr(matrix)
     triangle = np.triu(r[..., : shape[-1], :])
-    np.testing.assert_allclose(q @ triangle, matrix, atol=4e-6)
-    assert np.abs(adjoint(q) @ q - np.eye(shape[-1])).max() < 2e-6
+    bounds = {"rtol": scale_bound(1e-7, type_), "atol": scale_bound(4e-6, type_)}
+    np.testing.assert_allclose(q @ triangle, matrix, **bounds)
+    assert np.abs(adjoint(q) @ q - np.eye(shape[-1])).max() < scale_bound(2e-6, type_)
     # The convention of LAPACK.
     assert np.abs(np.diagonal(r, 0, -2, -1).imag).max() == 0
 
 
 def test_halves_and_other_custom_calls_are_refused_by_name():
-    with pytest.raises(Unsupported, match=r"\[stablehlo.qr\].*matrices of f32 or complex<f32>"):
+    with pytest.raises(Unsupported, match=r"\[stablehlo.qr\].*matrices of f32 or f64"):
         qr(draw_matrix(np.float16, 3, 3))
     text = """func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
       %y = stablehlo.custom_call @Other(%x) : (tensor<2xf32>) -> tensor<2xf32>

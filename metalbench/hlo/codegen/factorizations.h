@@ -5,6 +5,8 @@
 
 namespace shlo {
 
+using metal::simd_max;
+using metal::simd_sum;
 inline float conjugate(float a) { return a; }
 inline float times(float a, float b) { return a * b; }
 inline float real_part(float a) { return a; }
@@ -16,15 +18,17 @@ inline float squared(float a) { return a * a; }
 inline float squared(float2 a) { return a.x * a.x + a.y * a.y; }
 inline float reciprocal(float a) { return 1.0f / a; }
 inline float2 reciprocal(float2 a) { return divide(float2(1.0f, 0.0f), a); }
+inline void set_real(thread float& number, float a) { number = a; }
+inline void set_real(thread float2& number, float a) { number = float2(a, 0.0f); }
+
+// The real type of a number. double_factorizations.h adds overloads of the functions above.
 template <typename T>
-T of_real(float a);
-template <>
-inline float of_real<float>(float a) {
-  return a;
-}
-template <>
-inline float2 of_real<float2>(float a) {
-  return float2(a, 0.0f);
+using RealNumber = decltype(real_part(T()));
+template <typename T>
+T of_real(RealNumber<T> a) {
+  T found;
+  set_real(found, a);
+  return found;
 }
 
 inline void wait_for_all() {
@@ -32,33 +36,34 @@ inline void wait_for_all() {
 }
 
 // Returns the sum of x, and the maximum of y, over all threads.
-template <uint Threads>
-float2 reduce_threads(float2 sum_and_most, threadgroup float2* partial, uint place) {
-  const float2 own = float2(simd_sum(sum_and_most.x), simd_max(sum_and_most.y));
+template <uint Threads, typename Pair>
+Pair reduce_threads(Pair sum_and_most, threadgroup Pair* partial, uint place) {
+  const Pair own = Pair(simd_sum(sum_and_most.x), simd_max(sum_and_most.y));
   wait_for_all();
   if (place % 32u == 0u) partial[place / 32u] = own;
   wait_for_all();
-  float2 found = partial[0];
+  Pair found = partial[0];
   for (uint k = 1; k < Threads / 32u; ++k) {
-    found = float2(found.x + partial[k].x, fmax(found.y, partial[k].y));
+    found = Pair(found.x + partial[k].x, fmax(found.y, partial[k].y));
   }
   return found;
 }
 
 // Factors a matrix in place, in the layout of LAPACK's geqrf: R is the upper triangle. Below it are
 // the vectors v (with first element 1) of the reflectors I - tau v v*, whose product is Q.
-template <uint Rows, uint Columns, uint Threads, typename T>
-void qr(device T* a, device T* taus, threadgroup float2* partial, uint place) {
+template <uint Rows, uint Columns, uint Threads, typename T, typename Pair>
+void qr(device T* a, device T* taus, threadgroup Pair* partial, uint place) {
+  using R = RealNumber<T>;
   for (uint k = 0; k < (Rows < Columns ? Rows : Columns); ++k) {
-    float most = 0.0f, below = 0.0f;
+    R most = 0.0f, below = 0.0f;
     for (uint row = k + place; row < Rows; row += Threads) {
       most = fmax(most, absolute(a[row * Columns + k]));
     }
-    most = reduce_threads<Threads>(float2(0.0f, most), partial, place).y;
+    most = reduce_threads<Threads>(Pair(R(0), most), partial, place).y;
     for (uint row = k + 1 + place; row < Rows; row += Threads) {
       below += squared(a[row * Columns + k] / most);
     }
-    below = reduce_threads<Threads>(float2(below, 0.0f), partial, place).x;
+    below = reduce_threads<Threads>(Pair(below, R(0)), partial, place).x;
     const T alpha = a[k * Columns + k];
     // What is a multiple of the first unit vector already is left as it is.
     const bool turns = below != 0.0f || imaginary_part(alpha) != 0.0f;
@@ -66,8 +71,8 @@ void qr(device T* a, device T* taus, threadgroup float2* partial, uint place) {
       if (place == 0) taus[k] = of_real<T>(0.0f);
       continue;
     }
-    const float norm = most * precise::sqrt(below + squared(alpha / most));
-    const float beta = -copysign(norm, real_part(alpha));
+    const R norm = most * shlo::sqrt(below + squared(alpha / most));
+    const R beta = -copysign(norm, real_part(alpha));
     const T tau = (of_real<T>(beta) - alpha) / beta, scale = reciprocal(alpha - of_real<T>(beta));
     wait_for_all();
     for (uint row = k + 1 + place; row < Rows; row += Threads) {
@@ -115,19 +120,20 @@ void reflectors_column(device const T* a, device const T* taus, device T* q, uin
 template <typename T>
 struct Rotation {
   uint p, q;
-  float sine, half_tangent;
+  RealNumber<T> sine, half_tangent;
   T phase;
 };
 
 template <uint N, typename T>
 Rotation<T> rotation(device const T* a, uint p, uint q) {
-  Rotation<T> found = {p, q, 0.0f, 0.0f, of_real<T>(1.0f)};
+  using R = RealNumber<T>;
+  Rotation<T> found = {p, q, R(0), R(0), of_real<T>(1.0f)};
   if (q >= N) return found;
-  const float size = absolute(a[p * N + q]);
+  const R size = absolute(a[p * N + q]);
   if (size == 0.0f) return found;
-  const float ratio = (real_part(a[q * N + q]) - real_part(a[p * N + p])) / (2.0f * size);
-  const float tangent = copysign(1.0f, ratio) / (fabs(ratio) + precise::sqrt(1.0f + ratio * ratio));
-  const float cosine = 1.0f / precise::sqrt(1.0f + tangent * tangent);
+  const R ratio = (real_part(a[q * N + q]) - real_part(a[p * N + p])) / (2.0f * size);
+  const R tangent = copysign(R(1), ratio) / (fabs(ratio) + shlo::sqrt(1.0f + ratio * ratio));
+  const R cosine = 1.0f / shlo::sqrt(1.0f + tangent * tangent);
   found.sine = tangent * cosine;
   found.half_tangent = found.sine / (1.0f + cosine);
   found.phase = a[p * N + q] / size;
@@ -182,17 +188,17 @@ void sweep(device T* a, device T* v, threadgroup Rotation<T>* turns, uint place)
 
 // Jacobi's method (C. Jacobi, 1846): eigenvalues and eigenvectors (columns) of a Hermitian matrix,
 // of which one triangle is read. `a` and `v` are workspace of the size of the matrix.
-template <uint N, uint Threads, bool Lower, bool Sorted, typename T>
-void eigh(device const T* given, device T* a, device T* v, device T* vectors, device float* values,
-          threadgroup Rotation<T>* turns, threadgroup float2* partial, uint place) {
+template <uint N, uint Threads, bool Lower, bool Sorted, typename T, typename R, typename Pair>
+void eigh(device const T* given, device T* a, device T* v, device T* vectors, device R* values,
+          threadgroup Rotation<T>* turns, threadgroup Pair* partial, uint place) {
   constexpr uint most_sweeps = 30;
-  float most = 0.0f;
+  R most = 0.0f;
   for (uint k = place; k < N * N; k += Threads) {
     const bool own = Lower ? k % N <= k / N : k % N >= k / N;
     most = own ? fmax(most, absolute(given[k])) : most;
   }
-  const float largest = reduce_threads<Threads>(float2(0.0f, most), partial, place).y;
-  const float scale = largest == 0.0f ? 1.0f : largest;
+  const R largest = reduce_threads<Threads>(Pair(R(0), most), partial, place).y;
+  const R scale = largest == 0.0f ? R(1) : largest;
   for (uint k = place; k < N * N; k += Threads) {
     const uint row = k / N, column = k % N;
     const bool own = Lower ? column <= row : column >= row;
@@ -201,31 +207,33 @@ void eigh(device const T* given, device T* a, device T* v, device T* vectors, de
     v[k] = of_real<T>(row == column);
   }
   wait_for_all();
-  float2 squares = float2(0.0f, 0.0f);
+  Pair squares = Pair(R(0), R(0));
+  // A little above the square of the unit of rounding.
+  const R bound = sizeof(R) == 4 ? R(1.0e-16f) : R(1.0e-32f);
   for (uint count = 0; count < most_sweeps; ++count) {
-    float aside = 0.0f, all = 0.0f;
+    R aside = 0.0f, all = 0.0f;
     for (uint k = place; k < N * N; k += Threads) {
       all += squared(a[k]);
-      aside += k % (N + 1) ? squared(a[k]) : 0.0f;
+      aside += k % (N + 1) ? squared(a[k]) : R(0);
     }
-    squares = float2(reduce_threads<Threads>(float2(aside, 0.0f), partial, place).x,
-                     reduce_threads<Threads>(float2(all, 0.0f), partial, place).x);
+    squares = Pair(reduce_threads<Threads>(Pair(aside, R(0)), partial, place).x,
+                   reduce_threads<Threads>(Pair(all, R(0)), partial, place).x);
     // Stop when the off-diagonal part is below the rounding error, or is NaN.
-    if (!(squares.x > 1.0e-16f * squares.y)) break;
+    if (!(squares.x > bound * squares.y)) break;
     sweep<N, Threads>(a, v, turns, place);
   }
   const bool known = !isnan(squares.y);
   for (uint k = place; k < N; k += Threads) {
-    const float value = real_part(a[k * (N + 1)]);
+    const R value = real_part(a[k * (N + 1)]);
     uint rank = k;
     if (Sorted && known) {
       rank = 0;
       for (uint other = 0; other < N; ++other) {
-        const float theirs = real_part(a[other * (N + 1)]);
+        const R theirs = real_part(a[other * (N + 1)]);
         rank += theirs < value || (theirs == value && other < k);
       }
     }
-    values[rank] = known ? value * scale : NAN;
+    values[rank] = known ? value * scale : R(NAN);
     for (uint row = 0; row < N; ++row) {
       vectors[row * N + rank] = known ? v[k * N + row] : of_real<T>(NAN);
     }

@@ -15,9 +15,10 @@ FACTORIZATION_CALLS, FACTORIZATION_HEADER = (
     ("shlo::qr<", "shlo::eigh<", "shlo::reflectors_"),
     "factorizations.h",
 )
+DOUBLE_FACTORIZATION_HEADER = "double_factorizations.h"
 # Threads for each matrix; matrices up to SMALL_SIZE columns use MIN_THREADS.
 MIN_THREADS, MAX_THREADS, SMALL_SIZE = 32, 128, 16
-_TYPES = ("f32", "complex<f32>")
+_TYPES = ("f32", "f64", "complex<f32>", "complex<f64>")
 
 
 def build_qr_kernel(
@@ -103,7 +104,8 @@ def _build_kernel(
     count = prod(matrix.type.shape[:-2]) if matrix.type.size else 0
     if count:
         writer.add_line(f"const uint place = i % {threads}u, matrix = i / {threads}u;")
-        writer.add_line(f"threadgroup float2 partial[{threads // 32}];")
+        pair = "shlo::double2" if matrix.type.element.has_double else "float2"
+        writer.add_line(f"threadgroup {pair} partial[{threads // 32}];")
         write(writer)
     return build_kernel(name, writer, operation.results, count * threads, threads)
 

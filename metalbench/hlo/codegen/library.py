@@ -22,7 +22,11 @@ from metalbench.hlo.codegen.elementwise import (
     SMALL_FLOAT_HEADER,
     SMALL_FLOAT_TYPES,
 )
-from metalbench.hlo.codegen.factorizations import FACTORIZATION_CALLS, FACTORIZATION_HEADER
+from metalbench.hlo.codegen.factorizations import (
+    DOUBLE_FACTORIZATION_HEADER,
+    FACTORIZATION_CALLS,
+    FACTORIZATION_HEADER,
+)
 from metalbench.hlo.codegen.matrices import MATRIX_CALL, MATRIX_HEADER
 
 # The folder of the headers.
@@ -73,8 +77,9 @@ def _list_headers(kernels: str) -> list[str]:
     """Return the names of the headers whose overloads kernels may call."""
     names = list(_HEADERS)
     has_factorizations = any(each in kernels for each in FACTORIZATION_CALLS)
-    has_double_complex = DOUBLE_COMPLEX_TYPE in kernels
-    if DOUBLE_TYPE in kernels:
+    has_double = DOUBLE_TYPE in kernels
+    has_double_complex = DOUBLE_COMPLEX_TYPE in kernels or (has_double and has_factorizations)
+    if has_double:
         # Before the templates that call its functions.
         names.insert(1, DOUBLE_HEADER)
     if any(each in kernels for each in SMALL_FLOAT_TYPES):
@@ -83,6 +88,8 @@ def _list_headers(kernels: str) -> list[str]:
         names.append(COMPLEX_HEADER)
     if has_double_complex:
         names.append(DOUBLE_COMPLEX_HEADER)
+    if has_factorizations and has_double_complex:
+        names.append(DOUBLE_FACTORIZATION_HEADER)
     if has_factorizations:
         names.append(FACTORIZATION_HEADER)
     return names
