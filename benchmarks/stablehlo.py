@@ -26,8 +26,8 @@ import numpy as np
 from metalbench import _core
 from metalbench.hlo.bench.families import models
 from metalbench.hlo.bench.rivals import XlaProgram
-from metalbench.hlo.bench.timing import count_moved_bytes
 from metalbench.hlo.runtime.compilation import compile_program, import_program
+from metalbench.hlo.runtime.costs import count_moved_bytes
 from metalbench.hlo.runtime.executable import Executable, upload_array
 from metalbench.hlo.runtime.plan import build_plan
 from metalbench.kernel.library import find

@@ -48,6 +48,7 @@ PACKAGES = (
     "hlo.passes",
     "hlo.codegen",
     "hlo.runtime",
+    "hlo.jax_rules",
     "hlo",
     "hlo.plugin",
     "profiling.counts",

@@ -108,6 +108,8 @@ void check_memory(const PipelineInfo& kernel, const Argument& argument, const st
 [[nodiscard]] std::shared_ptr<Device> open_device(const std::string& kind);
 [[nodiscard]] nb::dict to_dict(const Facts& facts);
 
+// Find Python's main thread, also in later forks of this process.
+void note_main_thread();
 // Return a poll that lets Python handle signals; true means that it has set an exception.
 [[nodiscard]] InterruptPoll poll_signals();
 

@@ -30,10 +30,24 @@ class PendingRelease {
   inline static std::atomic<bool> ended_ = false;
 };
 
+std::atomic<unsigned long> main_thread = 0;
+
 }  // namespace
+
+void note_main_thread() {
+  const auto note = [] {
+    const nb::object main = nb::module_::import_("threading").attr("main_thread")();
+    main_thread = nb::cast<unsigned long>(main.attr("ident"));
+  };
+  note();
+  nb::module_::import_("os").attr("register_at_fork")(nb::arg("after_in_child") =
+                                                          nb::cpp_function(note));
+}
 
 InterruptPoll poll_signals() {
   return [] {
+    // Python handles signals in its main thread only. Other threads need not wait for the GIL.
+    if (PyThread_get_thread_ident() != main_thread) return false;
     const nb::gil_scoped_acquire gil;
     return PyErr_CheckSignals() != 0;
   };

@@ -208,6 +208,7 @@ NB_MODULE(_core, module) {
   nb::set_leak_warnings(false);
   define_errors(module);
   release_nothing_at_exit();
+  note_main_thread();
   nb::class_<Limits>(module, "Limits", "Limits of a device.")
       .def_ro("max_threads_per_threadgroup", &Limits::max_threads_per_threadgroup)
       .def_ro("max_threadgroup_bytes", &Limits::max_threadgroup_bytes)

@@ -50,9 +50,8 @@ void is_deleted(Ask<Buffer, bool>& arguments) {
 }
 
 void is_on_cpu(Ask<Buffer, bool>& arguments) {
-  given(arguments.of, "a buffer");
-  // Otherwise jaxlib would read the memory directly.
-  arguments.out = false;
+  // Then jaxlib reads the memory directly, without a copy.
+  arguments.out = owner(arguments.of).has_host_memory && arguments.of->marker() == nullptr;
 }
 
 void ready(Ask<Buffer, Event*>& arguments) {
@@ -70,15 +69,9 @@ void address(Ask<Buffer, std::uintptr_t>& arguments) {
   arguments.out = memory.storage()->address() + memory.offset();
 }
 
-void take_reference(Only<Buffer>& arguments) { ++given(arguments.of, "a buffer").references; }
+void take_reference(Only<Buffer>& arguments) { given(arguments.of, "a buffer").share(); }
 
-void drop_reference(Only<Buffer>& arguments) {
-  Buffer& buffer = given(arguments.of, "a buffer");
-  if (--buffer.references < 0) {
-    ++buffer.references;
-    throw Failure(Code::kFailedPrecondition, "expected a reference that was taken, got none");
-  }
-}
+void drop_reference(Only<Buffer>& arguments) { given(arguments.of, "a buffer").unshare(); }
 
 }  // namespace
 
@@ -109,6 +102,21 @@ void Buffer::remove() {
   const std::lock_guard lock(mutex_);
   deleted = true;
   memory_.reset();
+}
+
+void Buffer::share() {
+  metalbench::Buffer shared = memory();
+  const std::lock_guard lock(mutex_);
+  ++references_;
+  shared_ = std::move(shared);
+}
+
+void Buffer::unshare() {
+  const std::lock_guard lock(mutex_);
+  if (references_ == 0) {
+    throw Failure(Code::kFailedPrecondition, "expected a reference that was taken, got none");
+  }
+  if (--references_ == 0) shared_.reset();
 }
 
 void define_buffers(Api& api) {

@@ -69,9 +69,10 @@ nb::dict options_of(const ClientCreate& arguments) {
 }
 
 void create(ClientCreate& arguments) {
-  nb::gil_scoped_acquire held;
+  const WithGil held;
   const nb::object runtime = nb::module_::import_(kRuntime).attr("Client")(**options_of(arguments));
   auto client = std::make_unique<Client>();
+  client->has_host_memory = nb::cast<bool>(runtime.attr("has_host_memory"));
   client->version = nb::cast<std::string>(runtime.attr("version"));
   check(execution().queue_of(nb::object(runtime.attr("queue")).ptr(), client->queue));
   for (const nb::handle each : nb::list(runtime.attr("element_layouts"))) {

@@ -18,13 +18,15 @@ namespace {
 
 // Python maps its exceptions to status codes.
 Error of_python(const nb::python_error& error) {
-  nb::gil_scoped_acquire held;
   try {
+    const WithGil held;
     // A caller in Python sees this error only.
     if (must_be_deferred(error)) raise_later(error);
     const nb::object found = nb::module_::import_(kRuntime).attr("failure")(error.value());
     const auto [code, message] = nb::cast<std::pair<int, std::string>>(found);
     return {static_cast<Code>(code), message};
+  } catch (const Failure& failure) {
+    return {failure.code, failure.what()};
   } catch (...) {
     return {Code::kInternal, error.what()};
   }

@@ -2,6 +2,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 
@@ -48,7 +49,7 @@ void compile(Compile& arguments) {
   const std::string_view code = given_bytes(program.code, program.code_size, "code");
   const std::string_view options =
       given_bytes(arguments.options, arguments.options_size, "compile options");
-  nb::gil_scoped_acquire held;
+  const WithGil held;
   const nb::object made = client.runtime.get().attr("compile")(to_python(code), to_python(options));
   arguments.executable = compiled_by(client, made).release();
 }
@@ -56,7 +57,7 @@ void compile(Compile& arguments) {
 void load(DeserializeAndLoad& arguments) {
   Client& client = given(arguments.client, "a client");
   const std::string_view bytes = given_bytes(arguments.bytes, arguments.size, "an executable");
-  nb::gil_scoped_acquire held;
+  const WithGil held;
   const nb::object made = client.runtime.get().attr("load")(to_python(bytes));
   arguments.executable = compiled_by(client, made).release();
 }
@@ -90,9 +91,9 @@ void code_size(Ask<Executable, std::int64_t>& arguments) {
 }
 
 void costs(CostAnalysis& arguments) {
-  of(arguments.executable);
-  arguments.count = 0;
-  arguments.items = nullptr;
+  const Compiled& compiled = of(arguments.executable);
+  arguments.count = compiled.costs.size();
+  arguments.items = compiled.costs.data();
 }
 
 void output_types(List<Executable, int>& arguments) {
@@ -138,11 +139,12 @@ void memory_statistics(MemoryStatistics& arguments) {
   arguments.code_bytes = compiled.code_bytes;
   arguments.argument_bytes = compiled.argument_bytes;
   arguments.output_bytes = compiled.output_bytes;
-  arguments.alias_bytes = 0;
-  arguments.temporary_bytes = 0;
+  arguments.alias_bytes = compiled.alias_bytes;
+  const std::int64_t ends = compiled.argument_bytes + compiled.output_bytes - compiled.alias_bytes;
+  arguments.temporary_bytes = std::max<std::int64_t>(compiled.peak_bytes - ends, 0);
   for (std::int64_t& bytes : arguments.host_bytes) bytes = 0;
-  arguments.peak_bytes = compiled.argument_bytes + compiled.output_bytes;
-  arguments.total_bytes = arguments.peak_bytes + compiled.code_bytes;
+  arguments.peak_bytes = compiled.peak_bytes;
+  arguments.total_bytes = ends + arguments.temporary_bytes + compiled.code_bytes;
 }
 
 template <class Of>
@@ -156,7 +158,7 @@ void give_bytes(Bytes<Of>& arguments, std::string bytes) {
 
 void serialize(Bytes<const Executable>& arguments) {
   const Compiled& compiled = of(arguments.of);
-  nb::gil_scoped_acquire held;
+  const WithGil held;
   give_bytes(arguments, bytes_of(compiled.program.get(), "serialized"));
 }
 
@@ -199,6 +201,21 @@ std::vector<std::int64_t> Compiled::shape(std::size_t output) const {
   return {first, first + ranks[output]};
 }
 
+namespace {
+
+NamedValue cost(const char* name, float value) {
+  NamedValue made{};
+  made.head.size = sizeof(NamedValue);
+  made.name = name;
+  made.name_size = std::string_view(name).size();
+  made.kind = NamedValueKind::kFloat;
+  made.number = value;
+  made.size = 1;
+  return made;
+}
+
+}  // namespace
+
 std::unique_ptr<LoadedExecutable> compiled_by(Client& client, nb::object program) {
   auto compiled = std::make_shared<Compiled>();
   compiled->client = &client;
@@ -221,6 +238,12 @@ std::unique_ptr<LoadedExecutable> compiled_by(Client& client, nb::object program
   compiled->argument_bytes = attribute<std::int64_t>(program, "argument_bytes");
   compiled->output_bytes = attribute<std::int64_t>(program, "output_bytes");
   compiled->code_bytes = attribute<std::int64_t>(program, "code_bytes");
+  compiled->peak_bytes = attribute<std::int64_t>(program, "peak_bytes");
+  compiled->alias_bytes = attribute<std::int64_t>(program, "alias_bytes");
+  // The names of XLA.
+  compiled->costs = {cost("flops", attribute<float>(program, "flops")),
+                     cost("transcendentals", attribute<float>(program, "transcendentals")),
+                     cost("bytes accessed", attribute<float>(program, "accessed_bytes"))};
   compiled->program = PythonReference(std::move(program));
   auto loaded = std::make_unique<LoadedExecutable>();
   loaded->compiled = std::move(compiled);

@@ -35,7 +35,7 @@ void check_arguments(const Compiled& compiled, std::span<Buffer* const> buffers)
            buffer.dimensions == compiled.input_shapes[i];
   }
   if (fits) return;
-  const nb::gil_scoped_acquire held;
+  const WithGil held;
   nb::list given_types;
   for (const Buffer* buffer : buffers) {
     nb::list shape;

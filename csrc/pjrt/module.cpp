@@ -69,5 +69,7 @@ NB_MODULE(_pjrt, module) {
   }
   // In the order of the table.
   module.attr("functions") = names;
+  nanobind::module_::import_("atexit").attr("register")(
+      nanobind::cpp_function(&metalbench::pjrt::end_other_threads));
   metalbench::pjrt::set_imported();
 }

@@ -69,6 +69,8 @@ struct Client : Live<Client> {
   std::shared_ptr<Queue> queue;
   // By the number of an element type of PJRT; without bytes: no buffer can have it.
   std::vector<ElementLayout> elements;
+  // Whether programs end before their calls return, and their results are in the host's memory.
+  bool has_host_memory = false;
   std::string version;
   DeviceDescription description{this};
   Device device{this};
@@ -99,6 +101,9 @@ struct Compiled {
   std::int64_t argument_bytes = 0;
   std::int64_t output_bytes = 0;
   std::int64_t code_bytes = 0;
+  std::int64_t peak_bytes = 0;
+  std::int64_t alias_bytes = 0;
+  std::vector<NamedValue> costs;
 
   [[nodiscard]] std::vector<std::int64_t> shape(std::size_t output) const;
 };
@@ -122,14 +127,17 @@ struct Buffer : Live<Buffer> {
   std::size_t bytes;
   std::vector<std::int64_t> minor_to_major;
   std::atomic<bool> deleted = false;
-  std::atomic<std::int64_t> references = 0;
   // That of the program which would have computed the elements.
   std::optional<Error> error;
 
   // Return the memory. Throws Failure if it was deleted or donated, or for its error.
   [[nodiscard]] metalbench::Buffer memory() const;
-  // Refer to the memory no longer.
+  // Refer to the memory no longer, unless it is shared.
   void remove();
+  // Keep the memory and its elements for a reader outside, also after remove(). Throws Failure as
+  // memory() does.
+  void share();
+  void unshare();
   [[nodiscard]] const Marker& marker() const { return marker_; }
 
   // Without memory, set the error.
@@ -139,7 +147,9 @@ struct Buffer : Live<Buffer> {
  private:
   mutable std::mutex mutex_;
   std::optional<metalbench::Buffer> memory_;
-  Marker marker_;  // the end of the work that writes the elements
+  std::optional<metalbench::Buffer> shared_;  // the same, for readers outside
+  std::int64_t references_ = 0;               // of these readers
+  Marker marker_;                             // the end of the work that writes the elements
 };
 
 // The functions of metalbench._core.

@@ -16,6 +16,29 @@ inline constexpr const char* kRuntime = "metalbench.hlo.plugin.runtime";
 [[nodiscard]] bool is_imported();
 void set_imported();
 
+// Holds the GIL for its lifetime. Python terminates other threads that request it while it ends,
+// which aborts a process whose C++ code is on their stacks. So Python first waits for the threads
+// that hold this object, and the constructor throws Failure on other threads after that.
+class WithGil {
+ public:
+  WithGil() = default;
+  WithGil(const WithGil&) = delete;
+  WithGil& operator=(const WithGil&) = delete;
+
+ private:
+  struct Use {
+    Use();
+    ~Use();
+  };
+
+  Use use_;
+  nanobind::gil_scoped_acquire held_;
+};
+
+// Interrupts the Python code of other threads, and waits until none of them holds a WithGil. Called
+// by Python when it begins to end.
+void end_other_threads();
+
 // Releases the GIL for its lifetime, if the calling thread holds it. A thread that waits for the
 // queue must not hold it: the queue's thread may need it to poll signals.
 class WithoutGil {
@@ -29,7 +52,7 @@ class WithoutGil {
   PyThreadState* state_;
 };
 
-// Released with the GIL held; leaked once Python finalises.
+// Released with the GIL held; leaked once Python ends.
 class PythonReference {
  public:
   PythonReference() = default;

@@ -108,7 +108,7 @@ void extend(std::vector<std::byte>& elements, const ElementLayout& layout) {
 const ElementLayout& layout_of(const Client& client, int type) {
   const auto number = static_cast<std::size_t>(type);
   if (type < 0 || number >= client.elements.size() || client.elements[number].bytes == 0) {
-    const nb::gil_scoped_acquire held;
+    const WithGil held;
     (void)nb::module_::import_(kRuntime).attr("find_pjrt_type")(type);
     throw Failure(Code::kUnimplemented, "the element type has no layout");
   }

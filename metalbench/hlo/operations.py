@@ -70,7 +70,8 @@ class OperationInfo:
     allows. `custom_call` is the target of the custom call that becomes this operation. If
     `reads_operand_once`, an operation of kind `STAGED` reads each element of its first operand
     once, so that the element can be computed at that place. If `preserves_splat`, all elements of
-    the result are equal if all elements of the operand are.
+    the result are equal if all elements of the operand are. If `is_transcendental`, it is a root,
+    an exponential or the like.
     """
 
     name: str
@@ -90,6 +91,7 @@ class OperationInfo:
     custom_call: str = ""
     reads_operand_once: bool = False
     preserves_splat: bool = False
+    is_transcendental: bool = False
 
     def get_msl(self, element_kind: str) -> str:
         """Return the MSL expression for elements of a kind ("b", "i", "u", "f" or "c"), or ""."""
@@ -153,6 +155,7 @@ _ALL = (
     _binary(
         "atan2",
         cost=_COSTLY,
+        is_transcendental=True,
         float_msl="shlo::atan2({0}, {1})",
         complex_msl="shlo::arc_tangent({0}, {1})",
         mlx="arctan2",
@@ -160,6 +163,7 @@ _ALL = (
     _unary(
         "cbrt",
         cost=_COSTLY,
+        is_transcendental=True,
         float_msl="shlo::cbrt({0})",
         complex_msl="shlo::cbrt({0})",
     ),
@@ -171,6 +175,7 @@ _ALL = (
     _unary(
         "cosine",
         cost=_COSTLY,
+        is_transcendental=True,
         float_msl="shlo::cos({0})",
         complex_msl="shlo::cosine({0})",
         mlx="cos",
@@ -188,6 +193,7 @@ _ALL = (
     _unary(
         "exponential",
         cost=_COSTLY,
+        is_transcendental=True,
         float_msl="shlo::exp({0})",
         complex_msl="shlo::exponential({0})",
         mlx="exp",
@@ -195,6 +201,7 @@ _ALL = (
     _unary(
         "exponential_minus_one",
         cost=_COSTLY,
+        is_transcendental=True,
         float_msl="shlo::expm1({0})",
         complex_msl="shlo::exponential_minus_one({0})",
         mlx="expm1",
@@ -205,6 +212,7 @@ _ALL = (
     _unary(
         "log",
         cost=_COSTLY,
+        is_transcendental=True,
         float_msl="shlo::log({0})",
         complex_msl="shlo::logarithm({0})",
         mlx="log",
@@ -212,6 +220,7 @@ _ALL = (
     _unary(
         "log_plus_one",
         cost=_COSTLY,
+        is_transcendental=True,
         float_msl="shlo::log1p({0})",
         complex_msl="shlo::log_plus_one({0})",
         mlx="log1p",
@@ -219,6 +228,7 @@ _ALL = (
     _unary(
         "logistic",
         cost=_COSTLY,
+        is_transcendental=True,
         float_msl="shlo::logistic({0})",
         complex_msl="shlo::logistic({0})",
         mlx="sigmoid",
@@ -265,6 +275,7 @@ _ALL = (
     _binary(
         "power",
         cost=_COSTLY,
+        is_transcendental=True,
         float_msl="shlo::pow({0}, {1})",
         integer_msl="shlo::integer_power<{U}>({0}, {1})",
         complex_msl="shlo::power({0}, {1})",
@@ -283,6 +294,7 @@ _ALL = (
     _unary(
         "rsqrt",
         cost=_COSTLY,
+        is_transcendental=True,
         float_msl="shlo::rsqrt({0})",
         complex_msl="shlo::reciprocal_root({0})",
         mlx="rsqrt",
@@ -307,6 +319,7 @@ _ALL = (
     _unary(
         "sine",
         cost=_COSTLY,
+        is_transcendental=True,
         float_msl="shlo::sin({0})",
         complex_msl="shlo::sine({0})",
         mlx="sin",
@@ -314,6 +327,7 @@ _ALL = (
     _unary(
         "sqrt",
         cost=_COSTLY,
+        is_transcendental=True,
         float_msl="shlo::sqrt({0})",
         complex_msl="shlo::square_root({0})",
         mlx="sqrt",
@@ -330,6 +344,7 @@ _ALL = (
     _unary(
         "tan",
         cost=_COSTLY,
+        is_transcendental=True,
         float_msl="shlo::tan({0})",
         complex_msl="shlo::tangent({0})",
         mlx="tan",
@@ -337,6 +352,7 @@ _ALL = (
     _unary(
         "tanh",
         cost=_COSTLY,
+        is_transcendental=True,
         float_msl="shlo::tanh({0})",
         complex_msl="shlo::tanh({0})",
         mlx="tanh",

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from metalbench.errors import DeclarationError
+from metalbench.hlo.jax_rules import NAME, register_rules
 from metalbench.hlo.runtime.compilation import compile_program, import_program
 from metalbench.hlo.runtime.executable import Executable
 from metalbench.hlo.runtime.plan import LEVELS
@@ -92,7 +93,8 @@ class TracedFunction:
         if key not in self._programs:
             # JAX would drop unused arguments, and the remaining ones would not match.
             jitted = jax.jit(self._function, keep_unused=True)
-            lowered = jitted.lower(*arguments)
+            register_rules()
+            lowered = jitted.trace(*arguments).lower(lowering_platforms=(NAME,))
             module = lowered.compiler_ir("stablehlo")
             executable = compile_program(module, level=self._level, device=self._device)
             self._programs[key] = Program(executable), lowered.out_tree

@@ -46,5 +46,34 @@ def a_lowered_function_is_a_program():
     np.testing.assert_array_equal(found, X.max(1))
 
 
+def linear_algebra_is_xlas():
+    matrix = X @ X.T + 8 * np.eye(4, dtype=np.float32)
+    for function in (
+        lambda a: jnp.linalg.solve(a, a[0]),
+        lambda a: jnp.linalg.eigh(a)[0],
+        lambda a: jnp.abs(jnp.linalg.qr(a)[1]),
+        jnp.linalg.cholesky,
+        jnp.linalg.det,
+    ):
+        found = hlo.compile(function, device="cpu")(matrix)
+        np.testing.assert_allclose(found, function(matrix), rtol=1e-4, atol=1e-4)
+
+
+def callbacks_run_in_compiled_functions():
+    seen = []
+
+    def call(x):
+        jax.debug.callback(lambda x: seen.append(float(x)), x.sum())
+        return jax.pure_callback(np.cumsum, jax.ShapeDtypeStruct(x.shape, x.dtype), x) + 1
+
+    compiled = hlo.compile(call, device="cpu")
+    for _ in range(2):
+        np.testing.assert_allclose(compiled(X[0]), np.cumsum(X[0]) + 1, rtol=1e-6)
+    np.testing.assert_allclose(seen, [X[0].sum()] * 2, rtol=1e-5)
+    # The rules of the platform do not change other programs.
+    np.testing.assert_allclose(jax.jit(call)(X[0]), np.cumsum(X[0]) + 1, rtol=1e-6)
+    assert {each.platform for each in jax.devices()} == {"cpu"}
+
+
 if __name__ == "__main__":
     globals()[sys.argv[1]]()

@@ -12,6 +12,7 @@ import traceback
 
 import jax
 import jax.numpy as jnp
+import mlx.core as mx
 import numpy as np
 import pytest
 from jax import lax
@@ -288,11 +289,62 @@ def devices_arrays_and_programs_have_their_properties():
     assert array.unsafe_buffer_pointer() > 0
     compiled = jax.jit(lambda x: x @ x.T).lower(X).compile()
     assert "f32[4,8]" in compiled.as_text()
-    statistics = compiled.memory_analysis()
-    assert statistics.argument_size_in_bytes == X.nbytes
-    assert statistics.output_size_in_bytes == 4 * 4 * 4
     with pytest.raises(BufferError, match="platform"):
         jax.dlpack.from_dlpack(array)
+
+
+def programs_report_their_costs_and_memory():
+    compiled = jax.jit(lambda x, w: jnp.exp(x @ w)).lower(X, W).compile()
+    arguments, result = X.nbytes + W.nbytes, 4 * 3 * 4
+    assert compiled.cost_analysis() == {
+        "flops": 2 * 4 * 3 * 8,
+        "transcendentals": 4 * 3,
+        "bytes accessed": arguments + result,
+    }
+    memory = compiled.memory_analysis()
+    assert (memory.argument_size_in_bytes, memory.output_size_in_bytes) == (arguments, result)
+    assert (memory.temp_size_in_bytes, memory.peak_memory_in_bytes) == (0, arguments + result)
+    two = jax.jit(lambda x: jnp.sort(jnp.sort(x, 0) @ x.T, 1)).lower(X).compile().memory_analysis()
+    assert two.temp_size_in_bytes >= X.nbytes
+    state = jax.ShapeDtypeStruct((64, 4), np.float32)
+    row = jax.ShapeDtypeStruct((1, 4), np.float32)
+    changed = jax.jit(update, donate_argnums=0).lower(state, row, 3).compile().memory_analysis()
+    assert changed.alias_size_in_bytes == 64 * 4 * 4
+
+
+def hosts_read_arrays_without_a_copy():
+    array = jax.jit(lambda x: x + 1)(X)
+    seen = np.asarray(array)
+    assert seen.ctypes.data == array.unsafe_buffer_pointer()
+    assert not seen.flags.writeable
+    assert memoryview(array).shape == X.shape
+    np.testing.assert_array_equal(np.array(mx.array(array)), X + 1)
+    for kind in ("bool", "bfloat16", "int4", "complex64"):
+        given = np.asarray([0, 1, 3]).astype(kind)
+        assert np.asarray(jnp.asarray(given)).tolist() == given.tolist()
+
+
+def hosts_keep_the_elements_of_deleted_and_donated_arrays():
+    row = np.ones((1, 4), np.float32)
+    given = jax.device_put(np.zeros((64, 4), np.float32))
+    seen = np.asarray(given)
+    changed = jax.jit(update, donate_argnums=0)(given, row, 3)
+    assert given.is_deleted()
+    assert (seen.sum(), np.asarray(changed).sum()) == (0, 4)
+    seen = np.asarray(changed)
+    changed.delete()
+    del changed
+    # New arrays of the same size must not take the memory.
+    others = [jax.device_put(np.full((64, 4), number, np.float32)) for number in range(1, 8)]
+    assert seen.sum() == 4
+    assert len(others) == 7
+
+
+def arrays_of_other_libraries_are_copied_to_the_device():
+    there = jax.dlpack.from_dlpack(X, device=jax.devices()[0])
+    assert there.devices() == {jax.devices()[0]}
+    np.testing.assert_array_equal(there, X)
+    np.testing.assert_array_equal(jnp.asarray(mx.array(X)), X)
 
 
 def programs_are_serialised_and_loaded():

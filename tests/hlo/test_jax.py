@@ -14,6 +14,8 @@ import pytest
     [
         "a_gradient_in_a_tree_is_xlas",
         "a_lowered_function_is_a_program",
+        "callbacks_run_in_compiled_functions",
+        "linear_algebra_is_xlas",
         pytest.param("random_numbers_and_indices_are_xlas", marks=pytest.mark.slow),
     ],
 )

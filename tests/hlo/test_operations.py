@@ -31,6 +31,7 @@ from metalbench.hlo.operations import (
 )
 from metalbench.hlo.passes import canonicalization, fusion, verification
 from metalbench.hlo.program import import_program
+from metalbench.hlo.runtime import costs
 from metalbench.hlo.runtime.plan import _KERNELS, build_plan
 
 PACKAGE = Path(hlo.__file__).parent
@@ -74,6 +75,16 @@ def test_expressions_use_as_many_operands_as_the_arity_says():
             used |= {0} if "{A}" in text else set()
             assert each.operands == Arity(len(used), len(used)), each.name
             assert used == set(range(len(used))), each.name
+
+
+def test_work_is_counted_for_each_operation_with_more_or_less_than_one_for_an_element():
+    counted = set(costs._COUNTS) - {"map"}
+    assert counted == set(OPERATIONS) - list_names(
+        OperationKind.ELEMENTWISE,
+        OperationKind.COMPOUND,
+        OperationKind.COLLECTIVE,
+        OperationKind.LEGALIZED,
+    ) - {"rng_bit_generator"}
 
 
 def test_verification_rules_are_for_operations_of_the_registry():
@@ -156,6 +167,7 @@ def test_modules_derive_lists_of_operation_names_from_the_registry():
         "codegen/elementwise.py": {"_WITH_TYPES"},
         "codegen/whole_tensors.py": {"STAGED"},
         "passes/verification.py": {"_RULES"},
+        "runtime/costs.py": {"_COUNTS"},
     }
     names = {each.rpartition(".")[2] for each in OPERATIONS}
     for path in sorted(PACKAGE.rglob("*.py")):

@@ -135,3 +135,46 @@ def test_a_missing_device_is_an_exception():
     done = python(["-c", "import jax; jax.devices()"], METALBENCH_JAX_DEVICE="toaster")
     assert done.returncode == 1, done.stderr
     assert "toaster" in done.stderr
+
+
+COMPILATION = """
+import os, signal, sys, threading
+import jax
+from metalbench.hlo.plugin import runtime
+
+begun, compile_with_facts = threading.Event(), runtime.compile_with_facts
+
+def compile_slowly(*arguments, **named):
+    begun.set()
+    for _ in range(3):
+        found = compile_with_facts(*arguments, **named)
+    return found
+
+jax.devices()
+runtime.compile_with_facts = compile_slowly
+step = jax.jit(lambda x: jax.numpy.sort(x) * 3)
+x = jax.device_put(jax.numpy.arange(4.0), jax.devices("cpu")[0])
+x = jax.device_put(x, jax.devices()[0])
+begun.clear()
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+def interrupt():
+    begun.wait(300)
+    os.kill(os.getpid(), signal.SIGINT)
+
+threading.Thread(target=interrupt).start()
+try:
+    step(x)
+except KeyboardInterrupt:
+    print("interrupted", END)
+"""
+
+
+@pytest.mark.parametrize(
+    ("end", "printed"), [("step(x)", "interrupted [0. 3. 6. 9.]"), ("1", "interrupted 1")]
+)
+def test_ctrl_c_during_a_compilation_is_keyboard_interrupt(end, printed):
+    # In the second case the process ends while the compilation goes on.
+    done = python(["-c", COMPILATION.replace("END", end)])
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == printed.split()

@@ -1,15 +1,13 @@
 """Time a StableHLO program and its rivals, and count its bytes, operations and peak memory.
 
-Each kernel counts every buffer that it reads or writes once, with its full size. Loops and branches
-count once, because their number of iterations is known only at run time. The least bytes are those
-of arguments and results.
+Each kernel counts every buffer that it reads or writes once, with its full size. The least bytes
+are those of arguments and results.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import prod
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,9 +16,9 @@ from metalbench.errors import MetalBenchError, Unsupported
 from metalbench.hlo.bench.catalogue import draw_arguments
 from metalbench.hlo.bench.rivals import MlxProgram, XlaProgram
 from metalbench.hlo.codegen import GeneratedKernel
-from metalbench.hlo.ir import Block, Operation, TensorType
-from metalbench.hlo.operations import CONTROL_FLOW, FUSED, MOVEMENTS
+from metalbench.hlo.ir import TensorType
 from metalbench.hlo.runtime.compilation import import_program
+from metalbench.hlo.runtime.costs import count_moved_bytes, count_plan_bytes, count_work
 from metalbench.hlo.runtime.executable import Executable, to_storage, upload_array
 from metalbench.hlo.runtime.plan import ExecutionPlan, build_plan, compute_live_bytes
 from metalbench.measure.device_limits import create_probe
@@ -57,47 +55,12 @@ def count_plan(unfused: ExecutionPlan, plan: ExecutionPlan) -> Utilisation:
     return Utilisation(
         kernels_before=len(list(unfused.iterate_kernels())),
         kernels=len(list(plan.iterate_kernels())),
-        moved_bytes=sum(count_moved_bytes(each) for each in plan.iterate_kernels()),
+        moved_bytes=count_plan_bytes(plan),
         least_bytes=sum(each.type.nbytes for each in ends),
-        flops=count_flops(unfused.block),
+        flops=count_work(unfused.block).total,
         live_bytes=compute_live_bytes(plan),
         has_loops=any(step.plans for step in plan.steps),
     )
-
-
-def count_moved_bytes(kernel: GeneratedKernel) -> int:
-    """Return the size of the buffers that a kernel reads and writes."""
-    return sum(each.type.nbytes for each in (*kernel.inputs.values(), *kernel.outputs.values()))
-
-
-def count_flops(block: Block) -> int:
-    """Return the operations on elements in a block, including its regions."""
-    return sum(_count_operation_flops(each) for each in block.operations)
-
-
-def _count_operation_flops(operation: Operation) -> int:
-    """Return the operations on elements of one operation."""
-    if operation.name in (*CONTROL_FLOW, *FUSED):
-        return sum(count_flops(each) for each in operation.regions)
-    size = sum(each.type.size for each in operation.results)
-    return 0 if operation.name in MOVEMENTS else size * _count_flops_per_element(operation)
-
-
-def _count_flops_per_element(operation: Operation) -> int:
-    """Return the operations for one result element."""
-    numbers, operands = operation.attributes, [each.type for each in operation.operands]
-    found = 1
-    if operation.name == "dot_general":
-        axes = numbers["dot_dimension_numbers"]["lhs_contracting_dimensions"]
-        found = 2 * prod(operands[0].shape[axis] for axis in axes)
-    elif operation.name == "convolution":
-        axis = numbers["dimension_numbers"]["kernel_output_feature_dimension"]
-        found = 2 * operands[1].size // max(operands[1].shape[axis], 1)
-    elif operation.name == "reduce":
-        found = operands[0].size // max(operation.results[0].type.size, 1)
-    elif operation.name in ("reduce_window", "select_and_scatter"):
-        found = prod(numbers["window_dimensions"])
-    return int(found)
 
 
 def list_launches(plan: ExecutionPlan) -> Iterator[GeneratedKernel]:

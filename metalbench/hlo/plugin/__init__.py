@@ -7,12 +7,12 @@ from contextlib import suppress
 from importlib import import_module
 from pkgutil import extend_path
 
+from metalbench.hlo.jax_rules import NAME, register_rules
 from metalbench.hlo.jaxlib_version import check_jaxlib
 
 # In a checkout this folder is found first; the compiled plugin is in site-packages.
 __path__ = extend_path(__path__, __name__)
 
-NAME = "metalbench"
 # The environment variable with the device: auto, cpu, metal or cuda.
 DEVICE = "METALBENCH_JAX_DEVICE"
 
@@ -38,7 +38,7 @@ def initialize() -> None:
     donating = getattr(mlir, "_platforms_with_donation", None)
     if donating is not None and NAME not in donating:
         donating.append(NAME)
-    _register_rules()
+    register_rules()
     _let_interrupts_pass()
 
 
@@ -50,21 +50,3 @@ def _let_interrupts_pass() -> None:
     with suppress(ImportError, AttributeError):
         compiler = import_module("jax._src.compiler")
         compiler.register_xla_runtime_error_handler(lambda error: None)
-
-
-def _register_rules() -> None:
-    """Register lowering rules of JAX that it has only for other platforms.
-
-    They have no public names. If a version of JAX has moved them, JAX itself reports the missing
-    rule.
-    """
-    from jax._src.interpreters import mlir
-    from jax._src.lax import linalg
-
-    with suppress(ImportError, AttributeError):
-        eigh = import_module("jax._src.tpu.linalg.eigh")
-        mlir.register_lowering(linalg.eigh_p, eigh._eigh_tpu_lowering, platform=NAME)
-    with suppress(ImportError, AttributeError):
-        from metalbench.hlo.plugin.callbacks import register_callbacks
-
-        register_callbacks(NAME)

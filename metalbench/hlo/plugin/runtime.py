@@ -10,6 +10,7 @@ from importlib.metadata import version
 from typing import Any, NoReturn
 
 from metalbench import _core
+from metalbench.devices import find_kind
 from metalbench.errors import (
     DeclarationError,
     DispatchError,
@@ -19,10 +20,11 @@ from metalbench.errors import (
     Unsupported,
 )
 from metalbench.hlo.importer import parse
-from metalbench.hlo.ir import ELEMENT_TYPES, ElementType, TensorType, find_element_type
+from metalbench.hlo.ir import ELEMENT_TYPES, Block, ElementType, TensorType, find_element_type
 from metalbench.hlo.runtime.compilation import compile_with_facts
+from metalbench.hlo.runtime.costs import count_alias_bytes, count_plan_bytes, count_work
 from metalbench.hlo.runtime.executable import Executable, open_device
-from metalbench.hlo.runtime.plan import LEVELS
+from metalbench.hlo.runtime.plan import LEVELS, compute_live_bytes
 
 _MAGIC = b"metalbench program 1\n"
 _LENGTH_BYTES = 8
@@ -35,14 +37,18 @@ class CompiledProgram:
     """A program and its executable.
 
     `types` (numbers of PJRT) and `shapes` are those of the outputs, `input_types` and
-    `input_shapes` those of the arguments. `donated` are indices of arguments. `runner` runs the
-    program without Python.
+    `input_shapes` those of the arguments. `donated` are indices of arguments. `flops` and
+    `transcendentals` count operations on elements, `accessed_bytes` what kernels read and write,
+    `peak_bytes` live buffers, and `alias_bytes` results in the memory of donated arguments.
+    `runner` runs the program without Python.
     """
 
     code: bytes
     options: bytes
     name: str
     donated: list[int]
+    flops: int
+    transcendentals: int
     types: list[int] = field(default_factory=list)
     shapes: list[tuple[int, ...]] = field(default_factory=list)
     input_types: list[int] = field(default_factory=list)
@@ -50,6 +56,9 @@ class CompiledProgram:
     argument_bytes: int = 0
     output_bytes: int = 0
     code_bytes: int = 0
+    accessed_bytes: int = 0
+    peak_bytes: int = 0
+    alias_bytes: int = 0
     executable: Executable = field(init=False)
 
     @property
@@ -106,10 +115,10 @@ def deserialize(serialized: bytes) -> tuple[bytes, bytes]:
     return serialized[start + length :], serialized[start : start + length]
 
 
-def read_facts(code: bytes) -> dict[str, Any]:
-    """Return the `name` of a program and the indices of its `donated` arguments.
+def read_facts(code: bytes, block: Block) -> dict[str, Any]:
+    """Return the `name` of a program, the indices of its `donated` arguments, and its work.
 
-    Raise DeclarationError if the code is not StableHLO.
+    `block` is its graph. Raise DeclarationError if the code is not StableHLO.
     """
     module = parse(code, "<program>")
     from jaxlib.mlir import ir
@@ -117,7 +126,13 @@ def read_facts(code: bytes) -> dict[str, Any]:
     name = "program"
     if "sym_name" in module.operation.attributes:
         name = ir.StringAttr(module.operation.attributes["sym_name"]).value
-    return {"name": name, "donated": _find_donated(module)}
+    work = count_work(block)
+    return {
+        "name": name,
+        "donated": _find_donated(module),
+        "flops": work.flops,
+        "transcendentals": work.transcendentals,
+    }
 
 
 def check_options(options: bytes) -> None:
@@ -192,6 +207,7 @@ class Client:
         self._kind, self._level = device, read_level()
         self._device = open_device(device)
         self.queue = _core.Queue(self._device)
+        self.has_host_memory = find_kind(self._device.kind).is_simulated
         self.device_kind = self._device.name
         self.device_text = f"metalbench {self._device.kind}: {self._device.name}"
         self.version = f"metalbench, {self._device.kind}"
@@ -230,6 +246,9 @@ class Client:
         program.argument_bytes = sum(each.nbytes for each in executable.inputs)
         program.output_bytes = sum(each.nbytes for each in executable.outputs)
         program.code_bytes = len(executable.source)
+        program.accessed_bytes = count_plan_bytes(executable.plan)
+        program.peak_bytes = compute_live_bytes(executable.plan)
+        program.alias_bytes = count_alias_bytes(executable.plan, program.donated)
         program.executable = executable
         return program
 

@@ -254,7 +254,7 @@ def compile_program(
     DeclarationError, Unsupported, OutOfMemoryError or CompileError.
     """
     executable, _ = compile_with_facts(
-        program, dict, which="none", level=level, device=device, filename=filename
+        program, lambda _: {}, which="none", level=level, device=device, filename=filename
     )
     executable.run_limit = run_limit
     return executable
@@ -262,7 +262,7 @@ def compile_program(
 
 def compile_with_facts(
     program: Any,
-    facts_of: Callable[[], dict[str, Any]],
+    facts_of: Callable[[Block], dict[str, Any]],
     *,
     which: str,
     level: int = 2,
@@ -270,7 +270,7 @@ def compile_with_facts(
     filename: str = "<program>",
     queue: Queue | None = None,
 ) -> tuple[Executable, dict[str, Any]]:
-    """Return the executable of a program, and the facts that `facts_of` returns about it.
+    """Return the executable of a program, and the facts that `facts_of` returns about its graph.
 
     The facts are stored in the plan cache, so they must be JSON values. `which` names the kind of
     facts; it is a part of the cache's key.
@@ -283,7 +283,8 @@ def compile_with_facts(
         plan, facts = cached
     else:
         block = import_program(program, filename)
-        plan, facts = build_plan(block, level, device=kind), facts_of()
+        facts = facts_of(block)
+        plan = build_plan(block, level, device=kind)
         # Functions of the host are those of this process.
         if not plan.calls_host():
             store_plan(key, plan, facts)

@@ -1,44 +1,65 @@
-"""Lower the callbacks of JAX (`jax.pure_callback`, `io_callback`, `jax.debug`) for the platform.
+"""Register JAX's lowering rules for the platform, with or without its plugin.
 
-JAX lowers all of them with one function, which has no public name and permits only the platforms
-of XLA. Here it is extended: for other platforms nothing changes.
+The rules have no public names. If a version of JAX has moved them, JAX itself reports the missing
+rule.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import wraps
+from contextlib import suppress
+from functools import cache, wraps
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from metalbench.errors import DispatchError
-from metalbench.hlo.runtime.host_calls import TARGET, register_function
+
+# Name of the platform.
+NAME = "metalbench"
 
 
-def register_callbacks(platform: str) -> None:
-    """Register the rules of all primitives with callbacks for a platform that JAX knows."""
+@cache
+def register_rules() -> None:
+    """Register the rules that JAX has only for other platforms, once."""
+    from jax._src import xla_bridge
+    from jax._src.interpreters import mlir
+    from jax._src.lax import linalg
+
+    if not xla_bridge.is_known_platform(NAME):
+        # Without the plugin: known by name only.
+        xla_bridge._nonexperimental_plugins.add(NAME)
+    with suppress(ImportError, AttributeError):
+        eigh = import_module("jax._src.tpu.linalg.eigh")
+        mlir.register_lowering(linalg.eigh_p, eigh._eigh_tpu_lowering, platform=NAME)
+    with suppress(ImportError, AttributeError):
+        _register_callbacks()
+
+
+def _register_callbacks() -> None:
+    """Register rules for `jax.pure_callback`, `io_callback`, `jax.debug` and checkify.
+
+    JAX lowers all of them with one function, which permits only the platforms of XLA. Here it is
+    extended: for other platforms nothing changes.
+    """
     from jax._src import callback, checkify, debugging
     from jax._src.interpreters import mlir
 
-    mlir.register_lowering(
-        debugging.debug_callback_p, debugging.debug_callback_lowering, platform=platform
-    )
-    mlir.register_lowering(
-        debugging.debug_print_p, debugging.debug_print_lowering_rule, platform=platform
-    )
-    mlir.register_lowering(checkify.check_p, checkify.check_lowering_rule, platform=platform)
+    for primitive, rule in (
+        (debugging.debug_callback_p, debugging.debug_callback_lowering),
+        (debugging.debug_print_p, debugging.debug_print_lowering_rule),
+        (checkify.check_p, checkify.check_lowering_rule),
+    ):
+        mlir.register_lowering(primitive, rule, platform=NAME)
     original = callback.emit_python_callback
-    if getattr(original, "platform", None) == platform:
-        return
 
     @wraps(original)
     def emit_python_callback(ctx: Any, *arguments: Any, **named: Any) -> Any:
-        if tuple(ctx.module_context.platforms) == (platform,):
+        if tuple(ctx.module_context.platforms) == (NAME,):
             return emit_callback(ctx, *arguments, **named)
         return original(ctx, *arguments, **named)
 
-    emit_python_callback.platform = platform  # type: ignore[attr-defined]
     callback.emit_python_callback = emit_python_callback
 
 
@@ -63,6 +84,9 @@ def emit_callback(  # noqa: PLR0917 - the parameters of JAX
     del operand_avals, returns_token, partitioned, sharding
     from jax._src import core, dtypes
     from jax._src.interpreters import mlir
+
+    # JAX imports this module in each program that uses it.
+    from metalbench.hlo.runtime.host_calls import TARGET, register_function
 
     tokens = [] if token is None else [token]
 
