@@ -166,6 +166,6 @@ def agree(got: np.ndarray, expected: np.ndarray, kind: str) -> bool:
 
 
 def _same_floats(got: np.ndarray, expected: np.ndarray) -> bool:
-    if got.dtype.kind != "f" and got.dtype.name != "bfloat16":
+    if not got.dtype.name.startswith(("float", "bfloat")):
         return False
     return np.array_equal(got.astype(np.float64), expected.astype(np.float64), equal_nan=True)

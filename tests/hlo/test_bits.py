@@ -1,4 +1,4 @@
-"""bitcast_convert of integers of two and four bits, which are stored in a byte each."""
+"""bitcast_convert: integers of two and four bits in a byte each, doubles and complex numbers."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 
 from metalbench import hlo
 from metalbench.errors import Unsupported
+from metalbench.hlo.ir import ELEMENT_TYPES
 
 NUMPY = {
     "i2": ml_dtypes.int2,
@@ -58,6 +59,26 @@ def test_bitcast_packs_and_unpacks_narrow_integers(narrow, wide, count):
     assert bits(packed, wide) == bits(few, narrow)
     again = cast(wide, narrow, (5,), (5, count), packed)
     np.testing.assert_array_equal(again.astype(int), few.astype(int))
+
+
+@pytest.mark.parametrize(
+    ("wide", "narrow", "count"),
+    [
+        ("f64", "i32", 2),
+        ("f64", "f16", 4),
+        ("complex<f32>", "complex<f32>", 1),
+        ("complex<f64>", "complex<f32>", 2),
+        ("complex<f64>", "complex<f64>", 1),
+    ],
+)
+def test_bitcast_keeps_the_bytes_of_doubles_and_complex_numbers(wide, narrow, count):
+    kinds = [ELEMENT_TYPES[each].storage for each in (wide, narrow)]
+    given = np.random.default_rng(1).integers(0, 256, (3, kinds[0].itemsize), np.uint8)
+    shape = (3, count) if count > 1 else (3,)
+    few = cast(wide, narrow, (3,), shape, given.view(kinds[0])[:, 0])
+    assert few.tobytes() == given.tobytes()
+    again = cast(narrow, wide, shape, (3,), few)
+    assert again.tobytes() == given.tobytes()
 
 
 def test_as_many_bits_with_and_without_sign():

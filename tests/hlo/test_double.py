@@ -150,6 +150,19 @@ def test_rounding_signs_and_extremes_are_exact():
     assert np.signbit(least[:2]).all()
 
 
+@pytest.mark.parametrize(("name", "kind"), [("f32", np.float32), ("f64", np.float64)])
+def test_reduced_precision_without_mantissa_has_no_nan(name, kind):
+    text = f"""func.func @main(%x: tensor<4x{name}>) -> (tensor<4x{name}>, tensor<4x{name}>) {{
+      %0 = stablehlo.reduce_precision %x, format = e5m0 : tensor<4x{name}>
+      %1 = stablehlo.reduce_precision %x, format = e5m10 : tensor<4x{name}>
+      return %0, %1 : tensor<4x{name}>, tensor<4x{name}>
+    }}"""
+    x = np.array([np.nan, 1.6, 65520, 1 + 2.0**-11], kind)
+    bare, half = hlo.compile(text, device="cpu")(x)
+    assert bare.tolist() == [np.inf, 2, np.inf, 1]
+    np.testing.assert_array_equal(half, [np.nan, kind(1.6).astype(np.float16), np.inf, 1])
+
+
 def convert(array, target, source="f64"):
     shape = f"tensor<{array.size}x"
     text = f"""func.func @main(%x: {shape}{source}>) -> {shape}{target}> {{
@@ -182,6 +195,10 @@ def test_conversions_to_integers_truncate_and_saturate():
     assert convert(x, "ui64").tolist() == [1, 0, 2**62 + 1024, 2**63, 0, 2**64 - 1, 0, 0]
     assert convert(x, "i8").tolist() == [1, -1, 127, 127, -128, 127, -128, 0]
     assert convert(x, "i1").tolist() == [True] * 8
+    # The real part decides, as in the reference interpreter.
+    pairs = np.array([1j, 1, 0, -1 + 1j])
+    assert convert(pairs, "i1", "complex<f64>").tolist() == [False, True, False, True]
+    assert convert(pairs, "f64", "complex<f64>").tolist() == [0, 1, 0, -1]
     back = np.array([2**53 + 1, -(2**62) - 1, 7], np.int64)
     np.testing.assert_array_equal(convert(back, "f64", "i64"), back.astype(np.float64))
     np.testing.assert_array_equal(

@@ -160,22 +160,44 @@ def emit_bitcast_convert(writer: KernelWriter, operation: Operation, index: Inde
     for each in (source, target):
         if each.kind == "b":
             raise Unsupported(f"{operation.where}: expected integers or floats, got {each.name}")
+    if source == target:
+        return [writer.emit_value(operand, index)]
     if source.bits == target.bits:
-        bits = _format_bits(writer.emit_value(operand, index), source)
+        found = _format_from_bits(_format_bits(writer.emit_value(operand, index), source), target)
     elif source.bits > target.bits:
-        whole = _format_bits(writer.emit_value(operand, index[:-1]), source)
-        bits = f"{whole} >> ({index[-1]} * {target.bits})"
+        whole = writer.emit_value(operand, index[:-1])
+        place = f"({index[-1]} * {target.bits})"
+        if source.bits > _WORD_BITS:
+            parts = [_format_bits(f"{whole}.{part}", source.arithmetic) for part in "xy"]
+            word = f"({place} < {_WORD_BITS} ? {parts[0]} : {parts[1]})"
+            bits = f"{word} >> ({place} % {_WORD_BITS})"
+        else:
+            bits = f"{_format_bits(whole, source)} >> {place}"
+        found = _format_from_bits(bits, target)
     else:
-        word = _WORDS[max(target.bits, 8)]
         parts = [
-            f"({word}({_format_bits(writer.emit_value(operand, [*index, str(n)]), source)}) << "
-            f"{n * source.bits})"
-            for n in range(target.bits // source.bits)
+            _format_bits(writer.emit_value(operand, [*index, str(number)]), source)
+            for number in range(target.bits // source.bits)
         ]
-        bits = " | ".join(parts)
-    return [writer.declare(get_msl_type(type_), _format_from_bits(bits, target))]
+        found = _join_bits(parts, source.bits, target)
+    return [writer.declare(get_msl_type(type_), found)]
 
 
+def _join_bits(parts: Sequence[str], bits: int, target: ElementType) -> str:
+    """Return the element of which `parts`, the lowest first, have so many bits each."""
+    if target.bits > _WORD_BITS:
+        half = len(parts) // 2
+        halves = [
+            _join_bits(each, bits, target.arithmetic) for each in (parts[:half], parts[half:])
+        ]
+        return f"{target.msl}({', '.join(halves)})"
+    word = _WORDS[max(target.bits, 8)]
+    shifted = [f"({word}({part}) << {number * bits})" for number, part in enumerate(parts)]
+    return _format_from_bits(" | ".join(shifted), target)
+
+
+# Complex numbers of two doubles have more bits than any integer.
+_WORD_BITS = 64
 _WORDS = {8: "uchar", 16: "ushort", 32: "uint", 64: "ulong"}
 
 

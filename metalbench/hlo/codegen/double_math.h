@@ -63,7 +63,8 @@ inline float to_odd_float(double x) {
 }
 
 inline double reduce_precision(double x, int exponent_bits, int mantissa_bits) {
-  if (isnan(x)) return x;
+  // Without bits of the mantissa there is no NaN.
+  if (isnan(x)) return mantissa_bits > 0 ? x : copysign(__builtin_inf(), x);
   ulong bits = as_type<ulong>(x);
   if (mantissa_bits < 52) {
     const ulong last = (bits >> (52 - mantissa_bits)) & 1ul;

@@ -135,7 +135,8 @@ template <typename T> T to_integer(float x, float least, float beyond, T low, T 
 
 // Rounds to the nearest number of a format with fewer bits, ties to even; overflow is infinite.
 inline float reduce_precision(float x, int exponent_bits, int mantissa_bits) {
-  if (isnan(x)) return x;
+  // Without bits of the mantissa there is no NaN.
+  if (isnan(x)) return mantissa_bits > 0 ? x : copysign(INFINITY, x);
   uint bits = as_type<uint>(x);
   if (mantissa_bits < 23) {
     const uint last = (bits >> (23 - mantissa_bits)) & 1u;
