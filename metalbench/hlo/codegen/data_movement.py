@@ -184,7 +184,7 @@ def emit_bitcast_convert(writer: KernelWriter, operation: Operation, index: Inde
 
 
 def _join_bits(parts: Sequence[str], bits: int, target: ElementType) -> str:
-    """Return the element of which `parts`, the lowest first, have so many bits each."""
+    """Return the element that consists of `parts` of `bits` bits each, the lowest first."""
     if target.bits > _WORD_BITS:
         half = len(parts) // 2
         halves = [
