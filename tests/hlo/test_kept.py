@@ -89,10 +89,13 @@ def test_the_cache_key_depends_on_program_and_environment(monkeypatch):
         compilation.compute_key(PROGRAM, "-O 2", "metal"),
         compilation.compute_key(PROGRAM.replace("3.0", "4.0"), "-O 2", "cpu"),
     ]
+    compilation._identify_versions.cache_clear()
     monkeypatch.setattr(compilation, "version", lambda _: "0.0.1")
     keys.append(compilation.compute_key(PROGRAM, "-O 2", "cpu"))
+    compilation._identify_versions.cache_clear()
     monkeypatch.setattr(compilation, "digest_trees", lambda _: "other sources")
     keys.append(compilation.compute_key(PROGRAM, "-O 2", "cpu"))
+    compilation._identify_versions.cache_clear()
     assert len(set(keys)) == len(keys)
 
 

@@ -15,6 +15,7 @@ from metalbench.hlo.codegen.library import (
 from metalbench.hlo.runtime.executable import open_device
 from metalbench.kernel.source_files import include_folders
 from metalbench.msl.frontend.standards import DOUBLE_MACRO
+from metalbench.msl.toolchain.preprocess import expand_plain_source
 
 HEADERS = sorted(path.name for path in INCLUDE.glob("*.h"))
 CALL = "kernel void f(device {0}* a, uint i [[thread_position_in_grid]]) {{ a[i] = {1}; }}"
@@ -31,6 +32,14 @@ def test_every_declaration_of_a_header_is_read_once(header):
         bodies = re.findall(r"^(?:inline|struct|template)", each.text, re.M)
         assert len(bodies) <= 2, each.text
         assert each.name or each.text.strip() == "using namespace metal;"
+
+
+@pytest.mark.parametrize("header", [each for each in HEADERS if not each.startswith("double")])
+def test_clang_need_not_preprocess_a_source(header):
+    words = " ".join(each.name for each in read_declarations(header))
+    source = format_library([f"kernel void f() {{ float2 shlo::F8 shlo::reflectors_ {words} }}"])
+    assert all(each.text in source for each in read_declarations(header))
+    assert expand_plain_source(source, "<hlo>", {}) is not None
 
 
 def test_kernels_without_calls_get_no_functions():

@@ -70,7 +70,8 @@ def select_functions(kernels: str) -> str:
     if not needed:
         return ""
     texts = "\n".join(each.text for each in declared if not each.name or each.name in needed)
-    return f"namespace {_NAMESPACE} {{\n{texts}\n}} // namespace {_NAMESPACE}\n"
+    # A comment would have to be removed by clang (msl/toolchain/preprocess.py).
+    return f"namespace {_NAMESPACE} {{\n{texts}\n}}\n"
 
 
 def _list_headers(kernels: str) -> list[str]:

@@ -8,6 +8,7 @@ results, and the operations of the steps.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -32,12 +33,17 @@ MAX_CONSTANT_BYTES = 1 << 26
 
 def compute_key(code: str | bytes, *parts: str) -> str:
     """Return the cache key of a program's plan; `parts` are further parts of the key."""
+    return build_cache.digest("hlo plan", *_identify_versions(), *parts, code)
+
+
+@cache
+def _identify_versions() -> tuple[str, str]:
+    """Return a digest of this package, and the version of jaxlib; a process has one of each."""
     try:
         reader = version("jaxlib")
     except PackageNotFoundError:
         reader = ""
-    own = digest_trees([(Path(__file__).parents[1], (".py", ".h"))])
-    return build_cache.digest("hlo plan", own, reader, *parts, code)
+    return digest_trees([(Path(__file__).parents[1], (".py", ".h"))]), reader
 
 
 def store_plan(key: str, plan: ExecutionPlan, facts: Mapping[str, Any]) -> None:
