@@ -18,6 +18,8 @@ from metalbench.errors import DispatchError
 
 # Name of the platform.
 NAME = "metalbench"
+# Columns that a kernel factors at once. Larger matrices take a product for each such panel.
+LU_PANEL = 128
 
 
 @cache
@@ -33,8 +35,62 @@ def register_rules() -> None:
     with suppress(ImportError, AttributeError):
         eigh = import_module("jax._src.tpu.linalg.eigh")
         mlir.register_lowering(linalg.eigh_p, eigh._eigh_tpu_lowering, platform=NAME)
+    with suppress(AttributeError):
+        _register_lu()
     with suppress(ImportError, AttributeError):
         _register_callbacks()
+
+
+def _register_lu() -> None:
+    """Register the rule of LU: without it JAX factors matrices by a loop."""
+    from jax._src.interpreters import mlir
+    from jax._src.lax import linalg
+
+    lower_panel = linalg._lu_tpu_lowering_rule
+    lower_blocks = mlir.lower_fun(_factor_by_panels, multiple_results=True)
+
+    def lower_lu(ctx: Any, operand: Any) -> Any:
+        is_panel = min(ctx.avals_in[0].shape[-2:]) <= LU_PANEL
+        return (lower_panel if is_panel else lower_blocks)(ctx, operand)
+
+    mlir.register_lowering(linalg.lu_p, lower_lu, platform=NAME)
+
+
+def _factor_by_panels(matrix: Any) -> Any:
+    """Return the LU factors, the pivots and the permutation of matrices, panel by panel.
+
+    Each panel of columns is factored; then one product updates the columns to its right.
+    """
+    import jax.numpy as jnp
+    from jax import lax
+
+    *batch, rows, columns = matrix.shape
+    pivots = []
+    permutation = jnp.broadcast_to(jnp.arange(rows, dtype=jnp.int32), (*batch, rows))
+    for first in range(0, min(rows, columns), LU_PANEL):
+        end = min(first + LU_PANEL, rows, columns)
+        factors, pivot, order = lax.linalg.lu(matrix[..., first:, first:end])
+        pivots.append(pivot + first)
+        permutation = jnp.concatenate(
+            [permutation[..., :first], jnp.take_along_axis(permutation[..., first:], order, -1)], -1
+        )
+        below = jnp.take_along_axis(matrix[..., first:, :], order[..., None], -2)
+        below = below.at[..., first:end].set(factors)
+        if end < columns:
+            upper = lax.linalg.triangular_solve(
+                factors[..., : end - first, :],
+                below[..., : end - first, end:],
+                left_side=True,
+                lower=True,
+                unit_diagonal=True,
+            )
+            below = below.at[..., : end - first, end:].set(upper)
+            change = jnp.matmul(
+                factors[..., end - first :, :], upper, precision=lax.Precision.HIGHEST
+            )
+            below = below.at[..., end - first :, end:].add(-change)
+        matrix = matrix.at[..., first:, :].set(below)
+    return matrix, jnp.concatenate(pivots, -1), permutation
 
 
 def _register_callbacks() -> None:

@@ -5,8 +5,8 @@ their own tables from it, and `tests/hlo/test_operations.py` compares them. To a
 one entry here. CONTRIBUTING.md lists what operations with attributes or several stages need.
 
 Arities are those of the StableHLO specification, section "Ops". A few operations are not from
-StableHLO: passes make those of kind `FUSED`, and custom calls become those that have a
-`custom_call`.
+StableHLO: passes make those of the kinds `FUSED`, `PACKING` and `PACKED`, and custom calls
+become those that have a `custom_call`.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ class OperationKind(Enum):
     FACTORIZATION = "one threadgroup for each matrix"
     CONTROL_FLOW = "the host reads the predicate and runs the regions"
     HOST_CALL = "the host calls a Python function"
+    PACKING = "a pass makes it: a stage that packs the operand of a product"
+    PACKED = "a pass makes it: a loop over operands that are packed"
     FUSED = "a pass fuses several operations into it; one kernel computes it"
     COLLECTIVE = "communication of several devices, or a device's number"
     LEGALIZED = "replaced by other operations before code generation"
@@ -396,6 +398,7 @@ _ALL = (
     _staged("triangular_solve", operands=TWO),
     # A pass adds a third result: workspace for the kernel.
     _factorization("eigh", results=Arity(2, 3), custom_call="Eigh"),
+    _factorization("lu", results=THREE, custom_call="LuDecomposition"),
     _factorization("qr", results=TWO, custom_call="Qr"),
     _control_flow("case", operands=ONE, regions=SOME),
     _control_flow("if", operands=ONE, regions=TWO),
@@ -407,6 +410,8 @@ _ALL = (
         results=SOME,
         custom_call="metalbench_host_call",
     ),
+    OperationInfo("pack_panels", kind=OperationKind.PACKING, operands=ONE, reads_operand_once=True),
+    OperationInfo("packed_product", kind=OperationKind.PACKED, operands=TWO, cost=_LOOP_COST),
     _fused("attention", results=ONE),
     _fused("row_product", results=SOME),
     _fused("rows", results=SOME),
@@ -440,7 +445,7 @@ def list_names(*kinds: OperationKind) -> frozenset[str]:
 
 ELEMENTWISE = list_names(OperationKind.ELEMENTWISE)
 MOVEMENTS = list_names(OperationKind.MOVEMENT)
-LOOPS = list_names(OperationKind.LOOP)
+LOOPS = list_names(OperationKind.LOOP, OperationKind.PACKED)
 HOST_CALLS = list_names(OperationKind.HOST_CALL)
 CONTROL_FLOW = list_names(OperationKind.CONTROL_FLOW)
 FUSED = list_names(OperationKind.FUSED)

@@ -255,6 +255,18 @@ def factorizations_are_xlas_but_for_signs():
     check(lambda a: jnp.linalg.eigvalsh(a @ a.T), X, tolerance=1e-4)
 
 
+def systems_of_equations_are_xlas():
+    random = np.random.default_rng(5)
+    # Two panels, the second one not full.
+    a = (random.standard_normal((150, 150)) + 12 * np.eye(150)).astype(np.float32)
+    b = random.standard_normal((150, 3)).astype(np.float32)
+    check(jnp.linalg.solve, a, b, tolerance=1e-4)
+    check(lambda a: jax.lax.linalg.lu(a)[1:], random.standard_normal((2, 140, 150)))
+    small = (X @ X.T + 4 * np.eye(len(X))).astype(np.float32)
+    check(jnp.linalg.slogdet, small, tolerance=1e-4)
+    check(jax.grad(lambda a: jnp.linalg.solve(a, X).sum()), small, tolerance=1e-4)
+
+
 def pseudo_inverses_are_xlas():
     # JAX computes singular values from eigenvalues here.
     check(jnp.linalg.pinv, X, tolerance=1e-4)

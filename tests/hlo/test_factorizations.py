@@ -104,6 +104,79 @@ def test_reflectors_make_a_matrix_triangular(type_, shape):
     assert np.abs(np.diagonal(r, 0, -2, -1).imag).max() == 0
 
 
+def lu(matrix):
+    *batch, rows, columns = matrix.shape
+    whole = tensor(matrix.shape, matrix.dtype.type)
+    pivots, order = (
+        f"tensor<{''.join(f'{each}x' for each in (*batch, size))}i32>"
+        for size in (min(rows, columns), rows)
+    )
+    results = f"({whole}, {pivots}, {order})"
+    text = f"""func.func @main(%x: {whole}) -> {results} {{
+      %r:3 = stablehlo.custom_call @LuDecomposition(%x) : ({whole}) -> {results}
+      return %r#0, %r#1, %r#2 : {results[1:-1]}
+    }}"""
+    return hlo.compile(text, device="cpu")(matrix)
+
+
+@pytest.mark.parametrize("type_", [np.float32, np.complex64])
+@pytest.mark.parametrize("shape", [(1, 1), (2, 9, 5), (40, 70), (64, 64), (4, 3, 17, 17)])
+def test_rows_are_exchanged_and_factored(type_, shape):
+    matrix = draw_matrix(type_, *shape)
+    factors, pivots, order = lu(matrix)
+    least = min(shape[-2:])
+    lower = np.tril(factors, -1)[..., :least] + np.eye(shape[-2], least, dtype=type_)
+    upper = np.triu(factors)[..., :least, :]
+    moved = np.take_along_axis(matrix, order[..., None].astype(int), -2)
+    np.testing.assert_allclose(lower @ upper, moved, atol=4e-6 * shape[-1])
+    # The largest element of a column is its pivot, so no factor of a row is above 1.
+    real, imaginary = np.abs(np.tril(factors, -1).real), np.abs(np.tril(factors, -1).imag)
+    assert np.maximum(real, imaginary).max() <= (1 if type_ is np.float32 else 1.5)
+    for found, expected in zip(
+        pivots.reshape(-1, least), order.reshape(-1, shape[-2]), strict=True
+    ):
+        rows = list(range(shape[-2]))
+        for k, pivot in enumerate(found):
+            rows[k], rows[pivot] = rows[pivot], rows[k]
+        assert rows == expected.tolist()
+
+
+def test_lu_of_zeros_equal_elements_and_nans():
+    factors, pivots, order = lu(np.zeros((3, 3), np.float32))
+    assert (factors.any(), pivots.tolist(), order.tolist()) == (False, [0, 1, 2], [0, 1, 2])
+    assert lu(np.array([[1, 2], [-1, 3]], np.float32))[1].tolist() == [0, 1]
+    assert np.isnan(lu(np.array([[1, 2], [np.nan, 3]], np.float32))[0]).any()
+
+
+@pytest.mark.parametrize(
+    ("call", "operands", "results", "expected"),
+    [
+        ("Qr", ["4x3xf32"], ["4x3xf32", "9xf32"], "tensor<3xf32>, got"),
+        ("LuDecomposition", ["4x3xf32"], ["4x3xf32", "3xi32", "3xi32"], "tensor<4xi32>, got"),
+        ("Eigh", ["4x3xf32"], ["4x3xf32", "4xf32"], "square matrices"),
+        ("Qr", ["4xf32"], ["4xf32", "4xf32"], "expected a matrix"),
+        (
+            "ProductOfElementaryHouseholderReflectors",
+            ["4x3xf32", "9xf32"],
+            ["4x3xf32"],
+            "at most 3 scalars",
+        ),
+    ],
+)
+def test_types_that_would_be_indexed_out_of_bounds_are_refused(call, operands, results, expected):
+    given, found = ([f"tensor<{each}>" for each in some] for some in (operands, results))
+    arguments = ", ".join(f"%x{n}: {each}" for n, each in enumerate(given))
+    values = ", ".join(f"%r#{n}" for n in range(len(found))) if len(found) > 1 else "%r"
+    text = f"""func.func @main({arguments}) -> ({", ".join(found)}) {{
+      %r{":" + str(len(found)) if len(found) > 1 else ""} = stablehlo.custom_call @{call}(
+        {", ".join(f"%x{n}" for n in range(len(given)))}) {{backend_config = "1,1,100,1e-6"}}
+        : ({", ".join(given)}) -> ({", ".join(found)})
+      return {values} : {", ".join(found)}
+    }}"""
+    with pytest.raises(Unsupported, match=expected):
+        hlo.compile(text, device="cpu")
+
+
 def test_halves_and_other_custom_calls_are_refused_by_name():
     with pytest.raises(Unsupported, match=r"\[stablehlo.qr\].*matrices of f32 or f64"):
         qr(draw_matrix(np.float16, 3, 3))

@@ -50,6 +50,7 @@ def test_each_emitter_is_in_the_registry_with_its_kind():
         OperationKind.COMPOUND,
         OperationKind.MOVEMENT,
         OperationKind.LOOP,
+        OperationKind.PACKED,
     )
     assert set(EMITTERS) == mapped
     assert set(STAGED) == list_names(OperationKind.STAGED)
@@ -129,7 +130,8 @@ def test_costs_and_reads_agree_with_the_kinds_of_operations():
     for each in OPERATIONS.values():
         assert not each.preserves_splat or each.kind is OperationKind.MOVEMENT, each.name
         assert (each.cost == 0) == (each.kind is OperationKind.MOVEMENT), each.name
-        assert not each.reads_operand_once or each.kind is OperationKind.STAGED, each.name
+        stages = (OperationKind.STAGED, OperationKind.PACKING)
+        assert not each.reads_operand_once or each.kind in stages, each.name
 
 
 @pytest.mark.whole

@@ -53,6 +53,61 @@ def test_products_with_vectors(case, level, kind):
     np.testing.assert_allclose(doubled, -2 * expected, rtol=tolerance, atol=tolerance * 40)
 
 
+# Operands, contracted axes, batches and formulas of products that are packed on a CPU.
+MATRICES = {
+    "plain": ("64x64", "64x80", "[1] x [0]", "ij,jk->ik"),
+    "partial tiles": ("66x48", "48x93", "[1] x [0]", "ij,jk->ik"),
+    "right transposed": ("65x48", "78x48", "[1] x [1]", "ij,kj->ik"),
+    "left transposed": ("66x100", "66x47", "[0] x [0]", "ji,jk->ik"),
+    "batches": ("3x40x64", "3x96x64", "[2] x [2]", "bij,bkj->bik"),
+    "two depths": ("6x8x64", "6x8x96", "[0, 1] x [0, 1]", "jki,jkn->in"),
+    "outer axes": ("3x40x48", "48x4x64", "[2] x [0]", "aij,jmn->aimn"),
+    "many rows": ("1036x96", "96x48", "[1] x [0]", "ij,jk->ik"),
+}
+
+
+@pytest.mark.parametrize("kind", ["f32", "f16"])
+@pytest.mark.parametrize("case", MATRICES)
+def test_packed_products(case, kind):
+    left, right, axes, formula = MATRICES[case]
+    batching = "batching_dims = [0] x [0], " if formula[0] == "b" else ""
+    sizes = dict(zip(formula.split(",")[0], left.split("x"), strict=True))
+    sizes |= dict(zip(formula.split("->")[0].split(",")[1], right.split("x"), strict=True))
+    result = "x".join(sizes[each] for each in formula.split("->")[1])
+    a, b, c = (make_type(each, kind) for each in (left, right, result))
+    # The values before the product are stored, those after it are computed in its kernel.
+    text = f"""func.func @main(%a: {a}, %b: {b}) -> {c} {{
+      %m = stablehlo.negate %a : {a}
+      %n = stablehlo.abs %b : {b}
+      %p = stablehlo.dot_general %m, %n, {batching}contracting_dims = {axes} : ({a}, {b}) -> {c}
+      %q = stablehlo.add %p, %p : {c}
+      return %q : {c} }}"""
+    random = np.random.default_rng(4)
+    given = [
+        random.normal(size=[int(size) for size in each.split("x")]).astype(
+            {"f32": np.float32, "f16": np.float16}[kind]
+        )
+        for each in (left, right)
+    ]
+    program = Executable(import_program(text), level=2, device="cpu")
+    assert "pack_panels" in program.source
+    first, second = (each.astype(np.float64) for each in given)
+    expected = -2 * np.einsum(formula, first, np.abs(second))
+    tolerance = {"f32": 1e-5, "f16": 2e-3}[kind]
+    (found,) = program(*given)
+    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance * 40)
+
+
+def test_products_that_do_not_repay_packing_stay():
+    for left, right in [("8x64", "64x64"), ("64x8", "8x64"), ("64x32", "32x32"), ("64x64", "64x9")]:
+        rows, columns = left.split("x")[0], right.split("x")[1]
+        a, b, c = (make_type(each) for each in (left, right, f"{rows}x{columns}"))
+        text = f"""func.func @main(%a: {a}, %b: {b}) -> {c} {{
+          %p = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : ({a}, {b}) -> {c}
+          return %p : {c} }}"""
+        assert "packed" not in Executable(import_program(text), level=3, device="cpu").source
+
+
 CONVOLUTIONS = {
     "features last": ("b01f", "01io", "b01f", {}),
     "features first": ("bf01", "oi01", "bf01", {}),

@@ -14,6 +14,10 @@ inline double imaginary_part(double2 a) { return a.y; }
 inline double absolute(double a) { return fabs(a); }
 inline double squared(double a) { return a * a; }
 inline double squared(double2 a) { return a.x * a.x + a.y * a.y; }
+inline double pivot_size(double a) { return fabs(a); }
+inline double pivot_size(double2 a) { return fabs(a.x) + fabs(a.y); }
+inline double quotient(double a, double b) { return a / b; }
+inline double2 quotient(double2 a, double2 b) { return divide(a, b); }
 inline double reciprocal(double a) { return 1.0L / a; }
 inline double2 reciprocal(double2 a) { return divide(double2(1.0L, 0.0L), a); }
 inline void set_real(thread double& number, double a) { number = a; }

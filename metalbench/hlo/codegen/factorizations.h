@@ -16,6 +16,10 @@ inline float imaginary_part(float2 a) { return a.y; }
 inline float absolute(float a) { return fabs(a); }
 inline float squared(float a) { return a * a; }
 inline float squared(float2 a) { return a.x * a.x + a.y * a.y; }
+inline float pivot_size(float a) { return fabs(a); }
+inline float pivot_size(float2 a) { return fabs(a.x) + fabs(a.y); }
+inline float quotient(float a, float b) { return a / b; }
+inline float2 quotient(float2 a, float2 b) { return divide(a, b); }
 inline float reciprocal(float a) { return 1.0f / a; }
 inline float2 reciprocal(float2 a) { return divide(float2(1.0f, 0.0f), a); }
 inline void set_real(thread float& number, float a) { number = a; }
@@ -47,6 +51,74 @@ Pair reduce_threads(Pair sum_and_most, threadgroup Pair* partial, uint place) {
     found = Pair(found.x + partial[k].x, fmax(found.y, partial[k].y));
   }
   return found;
+}
+
+// Returns the row at or below `k` with the largest element of column k: the first of equal ones. A
+// NaN is larger than all numbers.
+template <uint Rows, uint Columns, uint Threads, typename T, typename Pair>
+uint find_pivot(device const T* a, uint k, threadgroup Pair* partial, uint place, uint group,
+                uint lane) {
+  using R = RealNumber<T>;
+  R most = R(-1);
+  uint best = Rows;
+  for (uint row = k + place; row < Rows; row += Threads) {
+    const R size = pivot_size(a[row * Columns + k]);
+    const R comparable = isnan(size) ? R(INFINITY) : size;
+    if (comparable > most) {
+      most = comparable;
+      best = row;
+    }
+  }
+  const R greatest = simd_max(most);
+  const uint first = simd_min(most == greatest ? best : Rows);
+  // Numbers of rows are below 2^24, so a float holds them.
+  if (lane == 0u) partial[group] = Pair(greatest, R(first));
+  wait_for_all();
+  Pair found = partial[0];
+  for (uint n = 1; n < Threads / 32u; ++n) {
+    const Pair other = partial[n];
+    if (other.x > found.x || (other.x == found.x && other.y < found.y)) found = other;
+  }
+  return uint(found.y);
+}
+
+// Factors a matrix in place, as LAPACK's getrf does: L (with a unit diagonal) below the diagonal, U
+// on and above it. Step k exchanges rows k and pivots[k]; row r of the product L U is row
+// permutation[r] of the matrix. A SIMD-group eliminates a row.
+template <uint Rows, uint Columns, uint Threads, typename T, typename Pair>
+void lu(device T* a, device int* pivots, device int* permutation, threadgroup Pair* partial,
+        uint place, uint group, uint lane) {
+  for (uint row = place; row < Rows; row += Threads) permutation[row] = int(row);
+  for (uint k = 0; k < (Rows < Columns ? Rows : Columns); ++k) {
+    const uint pivot = find_pivot<Rows, Columns, Threads>(a, k, partial, place, group, lane);
+    for (uint column = place; column < Columns; column += Threads) {
+      const T upper = a[k * Columns + column], lower = a[pivot * Columns + column];
+      a[k * Columns + column] = lower;
+      a[pivot * Columns + column] = upper;
+    }
+    if (place == 0) {
+      pivots[k] = int(pivot);
+      const int moved = permutation[k];
+      permutation[k] = permutation[pivot];
+      permutation[pivot] = moved;
+    }
+    wait_for_all();
+    const T diagonal = a[k * (Columns + 1)];
+    for (uint row = k + 1 + group; row < Rows; row += Threads / 32u) {
+      device T* own = a + row * Columns;
+      // A zero pivot has only zeros below it.
+      const T factor = pivot_size(diagonal) == RealNumber<T>(0) ? own[k] : quotient(own[k], diagonal);
+      simdgroup_barrier(mem_flags::mem_device);
+      for (uint first = k - k % 32u; first < Columns; first += 32u) {
+        const uint column = first + lane;
+        if (Columns % 32u != 0u && column >= Columns) continue;
+        // Elements of L are written back unchanged, because masked stores are slow on `cpu`.
+        const T changed = own[column] - times(factor, a[k * Columns + column]);
+        own[column] = column > k ? changed : column == k ? factor : own[column];
+      }
+    }
+    wait_for_all();
+  }
 }
 
 // Factors a matrix in place, in the layout of LAPACK's geqrf: R is the upper triangle. Below it are

@@ -12,13 +12,21 @@ from metalbench.hlo.ir import Operation, TensorValue
 
 # Kernels that call these functions need the header.
 FACTORIZATION_CALLS, FACTORIZATION_HEADER = (
-    ("shlo::qr<", "shlo::eigh<", "shlo::reflectors_"),
+    ("shlo::qr<", "shlo::eigh<", "shlo::lu<", "shlo::reflectors_"),
     "factorizations.h",
 )
 DOUBLE_FACTORIZATION_HEADER = "double_factorizations.h"
 # Threads for each matrix; matrices up to SMALL_SIZE columns use MIN_THREADS.
 MIN_THREADS, MAX_THREADS, SMALL_SIZE = 32, 128, 16
+# A float holds the number of a row exactly.
+MAX_ROWS = 1 << 24
 _TYPES = ("f32", "f64", "complex<f32>", "complex<f64>")
+_PLACE = (
+    "uint matrix [[threadgroup_position_in_grid]]",
+    "uint place [[thread_position_in_threadgroup]]",
+    "uint group [[simdgroup_index_in_threadgroup]]",
+    "uint lane [[thread_index_in_simdgroup]]",
+)
 
 
 def build_qr_kernel(
@@ -42,6 +50,38 @@ def build_qr_kernel(
         writer.add_line(
             f"shlo::qr<{rows}, {columns}, {threads}>"
             f"(out0 + {own}, out1 + matrix * {reflectors}u, partial, place);"
+        )
+
+    return _build_kernel(name, operation, threads, write)
+
+
+def build_lu_kernel(
+    name: str, operation: Operation, inlined: set[TensorValue], *, device: str = ""
+) -> GeneratedKernel:
+    """Return a kernel whose results are the packed factors, the pivots and the permutation.
+
+    The layout is that of LAPACK's getrf; rows count from 0.
+    """
+    (matrix,) = operation.operands
+    rows, columns = _find_matrix_sizes(operation)
+    if rows >= MAX_ROWS:
+        raise Unsupported(f"{operation.where}: expected fewer than {MAX_ROWS} rows, got {rows}")
+    threads = MIN_THREADS if max(rows, columns) <= SMALL_SIZE else MAX_THREADS
+
+    def write(writer: KernelWriter) -> None:
+        own = writer.declare("uint", f"matrix * {rows * columns}u")
+        given = writer.bind_buffer(matrix)
+        with writer.open_block(f"for (uint k = place; k < {rows * columns}u; k += {threads}u)"):
+            writer.add_line(f"out0[{own} + k] = {given}[{own} + k];")
+        writer.add_line("shlo::wait_for_all();")
+        outputs = [
+            f"out0 + {own}",
+            f"out1 + matrix * {min(rows, columns)}u",
+            f"out2 + matrix * {rows}u",
+        ]
+        writer.add_line(
+            f"shlo::lu<{rows}, {columns}, {threads}>"
+            f"({', '.join(outputs)}, partial, place, group, lane);"
         )
 
     return _build_kernel(name, operation, threads, write)
@@ -103,11 +143,10 @@ def _build_kernel(
     writer = KernelWriter(EMITTERS, set())
     count = prod(matrix.type.shape[:-2]) if matrix.type.size else 0
     if count:
-        writer.add_line(f"const uint place = i % {threads}u, matrix = i / {threads}u;")
         pair = "shlo::double2" if matrix.type.element.has_double else "float2"
         writer.add_line(f"threadgroup {pair} partial[{threads // 32}];")
         write(writer)
-    return build_kernel(name, writer, operation.results, count * threads, threads)
+    return build_kernel(name, writer, operation.results, count * threads, threads, place=_PLACE)
 
 
-FACTORIZATIONS = {"eigh": build_eigh_kernel, "qr": build_qr_kernel}
+FACTORIZATIONS = {"eigh": build_eigh_kernel, "lu": build_lu_kernel, "qr": build_qr_kernel}

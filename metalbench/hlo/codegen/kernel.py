@@ -15,6 +15,10 @@ from metalbench.hlo.codegen.data_movement import (
     clamp_start,
 )
 from metalbench.hlo.codegen.elementwise import ELEMENTWISE_EMITTERS, NORMALIZATION_EMITTERS
+from metalbench.hlo.codegen.packed_products import (
+    PACKED_EMITTERS,
+    emit_packed_tile,
+)
 from metalbench.hlo.codegen.reductions import (
     CONVOLUTION_EMITTERS,
     REDUCTION_EMITTERS,
@@ -37,6 +41,9 @@ from metalbench.hlo.ir import Operation, TensorValue
 MAX_ROWS, MAX_COLUMNS = 4, 16
 # Largest ratio of computed elements to elements of the result.
 MAX_WASTE = 1.2
+PRODUCTS = ("convolution", "dot_general", "packed_product")
+# Tiles of rows in a block: its rows stay in the second cache, and all panels of columns pass by.
+ROW_BLOCK = 64
 
 
 @dataclass(frozen=True)
@@ -55,6 +62,23 @@ class RegisterTile:
         """Number of tiles along each axis."""
         shape = self.product.results[0].type.shape
         return tuple(-(-size // extent) for size, extent in zip(shape, self.extents, strict=True))
+
+    def locate_tile(self, writer: KernelWriter, thread: str) -> Index:
+        """Return the index of a thread's tile.
+
+        Consecutive threads of a packed product read the same panel of columns.
+        """
+        if self.product.name != "packed_product":
+            return writer.unravel_index(thread, self.shape)
+        axis, shape = _find_row_axis(self.product), self.shape
+        rows = _choose_row_block(shape[axis])
+        *outer, row = writer.unravel_index(
+            thread, (*shape[:axis], shape[axis] // rows, *shape[axis + 1 :], rows)
+        )
+        if outer[axis] != "0":
+            row = writer.declare_index(f"{outer[axis]} * {rows} + {row}")
+        outer[axis] = row
+        return tuple(outer)
 
     def locate_elements(self, writer: KernelWriter, tile: Index) -> list[Index]:
         """Return the indices of all elements of a tile, clamped to the result."""
@@ -81,14 +105,18 @@ class RegisterTile:
     @contextmanager
     def open_loop(self, writer: KernelWriter, tile: Index) -> Iterator[Index]:
         """Emit the product, and open a loop over its elements; yield the index of one."""
-        result = self.product.results[0]
-        names = self._emit_elements(writer, self.locate_elements(writer, tile))
-        sums, row, column = (writer.make_name(each) for each in ("sums", "row", "column"))
-        writer.add_line(
-            f"{get_msl_type(result.type)} {sums}[{len(names)}] = {{{', '.join(names)}}};"
-        )
-        columns = self.extents[-1]
-        with writer.open_block(format_loop(row, len(names) // columns)):
+        result, columns = self.product.results[0], self.extents[-1]
+        rows = math.prod(self.extents[:-1])
+        if self.product.name == "packed_product":
+            sums = emit_packed_tile(writer, self.product, tile, _find_row_axis(self.product))
+        else:
+            names = self._emit_elements(writer, self.locate_elements(writer, tile))
+            sums = writer.make_name("sums")
+            writer.add_line(
+                f"{get_msl_type(result.type)} {sums}[{len(names)}] = {{{', '.join(names)}}};"
+            )
+        row, column = (writer.make_name(each) for each in ("row", "column"))
+        with writer.open_block(format_loop(row, rows)):
             # The columns of a row are contiguous.
             writer.add_line("#pragma clang loop vectorize(assume_safety)")
             with writer.open_block(format_loop(column, columns)):
@@ -121,10 +149,27 @@ def find_register_tile(
         return None
     shape = product.results[0].type.shape
     extents = [1] * len(shape)
+    if product.name == "packed_product":
+        extents[_find_row_axis(product)], extents[-1] = product.attributes["tile"]
+        return RegisterTile(product, tuple(extents), epilogue)
     for axis in _find_shared_axes(product):
         most = MAX_COLUMNS if axis == len(shape) - 1 else MAX_ROWS
         extents[axis] = _choose_extent(shape[axis], most)
     return RegisterTile(product, tuple(extents), epilogue) if max(extents, default=1) > 1 else None
+
+
+def _choose_row_block(tiles: int) -> int:
+    """Return a divisor of the number of row tiles: the tiles of a block."""
+    divisors = (each for each in range(ROW_BLOCK, ROW_BLOCK // 8, -1) if tiles % each == 0)
+    return next(divisors, tiles)
+
+
+def _find_row_axis(product: Operation) -> int:
+    """Return the last axis of a packed product's rows."""
+    _, right = product.operands
+    batches: int = product.attributes["batches"]
+    columns = len(right.type.shape) - batches - 2
+    return len(product.results[0].type.shape) - columns - 1
 
 
 def _find_shared_axes(product: Operation) -> list[int]:
@@ -168,7 +213,7 @@ def find_product(root: TensorValue, inlined: set[TensorValue]) -> tuple[Operatio
             continue
         if value is not root and value not in inlined:
             continue
-        if operation.name in ("dot_general", "convolution"):
+        if operation.name in PRODUCTS:
             product = product or operation
         elif operation.name in ELEMENTWISE_EMITTERS:
             count += 1
@@ -187,6 +232,7 @@ EMITTERS: dict[str, Emitter] = {
     **WINDOW_EMITTERS,
     **CONVOLUTION_EMITTERS,
     **DYNAMIC_MOVEMENT_EMITTERS,
+    **PACKED_EMITTERS,
     **NORMALIZATION_EMITTERS,
 }
 # Buffers that Metal can bind to a kernel.
@@ -282,8 +328,8 @@ def _build_tiled_kernel(
     name: str, root: TensorValue, writer: KernelWriter, tile: RegisterTile
 ) -> GeneratedKernel:
     """Return a kernel with one thread for each tile."""
-    at = writer.unravel_index(THREAD, tile.shape)
-    if tile.epilogue > MAX_UNROLLED:
+    at = tile.locate_tile(writer, THREAD)
+    if tile.epilogue > MAX_UNROLLED or tile.product.name == "packed_product":
         with tile.open_loop(writer, at) as index:
             element = writer.emit_root(root, index)
             writer.add_line(f"out0[{writer.linearize(index, root.type.shape)}] = {element};")

@@ -99,44 +99,62 @@ def emit_products(
 
 
 class ProductSum:
-    """A sum of products, in a type wide enough that only the result is rounded."""
+    """A sum of products, in a type wide enough that only the result is rounded.
 
-    def __init__(self, writer: KernelWriter, type_: TensorType) -> None:
-        self._writer, self._element = writer, type_.element
+    With a `count` it is an array of sums.
+    """
+
+    def __init__(self, writer: KernelWriter, type_: TensorType, count: int = 0) -> None:
+        self._writer, self._element, self._count = writer, type_.element, count
         self._type = type_.element.wrapping
         if not type_.element.is_integer:
             self._type = (type_.element.arithmetic if type_.element.is_float else type_.element).msl
-        self._name = writer.declare_variable(self._type, f"{self._type}(0)")
+        if count:
+            self._name = writer.make_name("sums")
+            writer.add_line(f"{self._type} {self._name}[{count}] = {{}};")
+        else:
+            self._name = writer.declare_variable(self._type, f"{self._type}(0)")
 
     def join_lanes(self) -> None:
         """Emit the addition of the sums of a SIMD-group's lanes."""
         self._writer.add_line(f"{self._name} = simd_sum({self._name});")
 
-    def add_product(self, names: Sequence[str], types: Sequence[TensorType]) -> None:
-        """Emit the addition of a product of two elements."""
+    def add_product(
+        self, names: Sequence[str], types: Sequence[TensorType], place: str = ""
+    ) -> None:
+        """Emit the addition of a product of two elements, to a `place` of an array."""
+        name = f"{self._name}{place}"
         if self._element.kind == "b":
-            self._writer.add_line(f"{self._name} = {self._name} || ({names[0]} && {names[1]});")
+            self._writer.add_line(f"{name} = {name} || ({names[0]} && {names[1]});")
             return
         if self._element.is_complex:
-            self._writer.add_line(f"{self._name} += shlo::times({names[0]}, {names[1]});")
+            self._writer.add_line(f"{name} += shlo::times({names[0]}, {names[1]});")
             return
         factors = [
             cast_to_float(name, each.element) if each.element.is_float else f"{self._type}({name})"
             for name, each in zip(names, types, strict=True)
         ]
-        self._writer.add_line(f"{self._name} += {factors[0]} * {factors[1]};")
+        self._writer.add_line(f"{name} += {factors[0]} * {factors[1]};")
 
     def declare_result(self) -> str:
         """Return the name of the sum, converted to the result's type."""
-        if self._element.is_complex:
-            text = self._name
-        elif self._element.is_float:
-            text = round_float(self._name, self._element)
-        elif self._element.kind == "b":
-            text = self._name
-        else:
-            text = truncate_integer(self._name, self._element)
-        return self._writer.declare(self._element.msl, text)
+        return self._writer.declare(self._element.msl, self._convert(self._name))
+
+    def declare_results(self) -> str:
+        """Return the name of an array of the sums, converted to the result's type."""
+        results = self._writer.make_name("results")
+        self._writer.add_line(f"{self._element.msl} {results}[{self._count}];")
+        self._writer.add_line("#pragma clang loop unroll(full)")
+        with self._writer.open_block(format_loop("n", self._count)):
+            self._writer.add_line(f"{results}[n] = {self._convert(f'{self._name}[n]')};")
+        return results
+
+    def _convert(self, name: str) -> str:
+        if self._element.is_float:
+            return round_float(name, self._element)
+        if self._element.is_integer:
+            return truncate_integer(name, self._element)
+        return name
 
 
 REDUCTION_EMITTERS: dict[str, Emitter] = {"dot_general": emit_dot_general, "reduce": emit_reduce}

@@ -8,13 +8,14 @@ from math import prod
 
 from metalbench.errors import Unsupported
 from metalbench.hlo.codegen.data_movement import locate_start_index
-from metalbench.hlo.codegen.elementwise import truncate_integer
+from metalbench.hlo.codegen.elementwise import cast_to_float, truncate_integer
 from metalbench.hlo.codegen.factorizations import build_householder_product
 from metalbench.hlo.codegen.fourier import build_fft
 from metalbench.hlo.codegen.kernel import KernelStage, StageBuilder
+from metalbench.hlo.codegen.packed_products import UNROLL
 from metalbench.hlo.codegen.prefixes import build_prefix_chunks, build_prefix_join
 from metalbench.hlo.codegen.reductions import open_loops
-from metalbench.hlo.codegen.writer import Arithmetic, KernelWriter, get_msl_type
+from metalbench.hlo.codegen.writer import Arithmetic, KernelWriter, format_loop, get_msl_type
 from metalbench.hlo.ir import Operation, TensorType
 
 
@@ -443,6 +444,46 @@ def build_triangular_solve(operation: Operation) -> list[KernelStage]:
     return [KernelStage(b.type.size // max(size, 1), write)]
 
 
+def build_pack_panels(operation: Operation) -> list[KernelStage]:
+    """Return the stage that packs an operand, with one thread for a panel's elements at one depth.
+
+    Lines beyond the operand's last one repeat it.
+    """
+    (operand,) = operation.operands
+    batch, own, depth = (operation.attributes[each] for each in ("batch", "own", "depth"))
+    width, shape = operation.attributes["width"], operand.type.shape
+    type_ = operation.results[0].type
+    lines = shape[own[-1]]
+
+    def write(writer: KernelWriter, thread: str, outputs: list[str]) -> None:
+        *outer, panel, k = writer.unravel_index(thread, type_.shape[:-1])
+        deep = writer.unravel_index(k, [shape[each] for each in depth])
+        to = writer.declare_index(f"{thread} * {width}")
+
+        def write_lines(most: str) -> None:
+            writer.add_line(UNROLL)
+            with writer.open_block(format_loop("line", width)):
+                last = f"{panel} * {width} + line"
+                last = writer.declare_index(f"min({last}, {most})" if most else last)
+                places = dict(zip((*batch, *own), (*outer, last), strict=True))
+                places.update(zip(depth, deep, strict=True))
+                element = writer.emit_value(operand, [places[axis] for axis in range(len(shape))])
+                if operand.type.element != type_.element:
+                    element = cast_to_float(element, operand.type.element)
+                writer.add_line(f"{outputs[0]}[{to} + line] = {element};")
+
+        if lines % width == 0:
+            write_lines("")
+            return
+        # Without a limit the elements of a full panel are found to be neighbours.
+        with writer.open_block(f"if ({panel} < {lines // width})"):
+            write_lines("")
+        with writer.open_block("else"):
+            write_lines(str(lines - 1))
+
+    return [KernelStage(type_.size // width, write)]
+
+
 STAGED: dict[str, StageBuilder] = {
     "cholesky": build_cholesky,
     "fft": build_fft,
@@ -454,6 +495,7 @@ STAGED: dict[str, StageBuilder] = {
 }
 # Operations that passes make, which no program has.
 STAGED_BY_PASSES: dict[str, StageBuilder] = {
+    "pack_panels": build_pack_panels,
     "prefix_chunks": build_prefix_chunks,
     "prefix_join": build_prefix_join,
     "top_k": build_top_k,

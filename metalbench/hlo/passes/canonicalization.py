@@ -9,6 +9,7 @@ import numpy as np
 
 from metalbench.errors import Unsupported
 from metalbench.hlo.ir import (
+    ELEMENT_TYPES,
     Block,
     ElementType,
     Operation,
@@ -40,8 +41,48 @@ def name_custom_calls(block: Block) -> None:
         target = operation.attributes.get("call_target_name")
         if operation.name == "custom_call" and target in _NAMES:
             operation.name = _NAMES[target]
+            _check_factorization(operation)
             if operation.name == "eigh":
                 _add_workspace(operation)
+
+
+def _check_factorization(operation: Operation) -> None:
+    """Raise Unsupported if the types are not those by which the kernel indexes.
+
+    MLIR verifies no types of custom calls.
+    """
+    matrix, *others = (each.type for each in operation.operands)
+    if len(matrix.shape) < 2:
+        raise Unsupported(f"{operation.where}: expected a matrix, got {matrix}")
+    *batch, rows, columns = matrix.shape
+    least = min(rows, columns)
+    element, integers = matrix.element, ELEMENT_TYPES["i32"]
+    real = ELEMENT_TYPES[element.name.removeprefix("complex<").removesuffix(">")]
+
+    def line(size: int, of: ElementType) -> TensorType:
+        return TensorType((*batch, size), of)
+
+    results = [matrix]
+    if operation.name == "eigh":
+        results.append(line(rows, real))
+    elif operation.name == "lu":
+        results += [line(least, integers), line(rows, integers)]
+    elif operation.name == "qr":
+        results.append(line(least, element))
+    found = [each.type for each in operation.results]
+    if found != results:
+        raise Unsupported(
+            f"{operation.where}: expected results {', '.join(map(str, results))}, "
+            f"got {', '.join(map(str, found))}"
+        )
+    if operation.name == "eigh" and rows != columns:
+        raise Unsupported(f"{operation.where}: expected square matrices, got {matrix}")
+    if operation.name == "householder_product":
+        (taus,) = others
+        count = taus.shape[-1] if taus.shape else 0
+        if taus != line(count, element) or count > least:
+            expected = f"at most {least} scalars of {element} for each matrix"
+            raise Unsupported(f"{operation.where}: expected {expected}, got {taus}")
 
 
 def _add_workspace(eigh: Operation) -> None:

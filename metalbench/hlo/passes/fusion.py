@@ -154,7 +154,7 @@ def _inline_epilogues(block: Block, inlined: set[TensorValue], kept: set[TensorV
             users.setdefault(value, []).append(operation)
     for operation in reversed(block.operations):
         value = operation.results[0]
-        may_be = operation.name == "dot_general" or is_elementwise(operation)
+        may_be = operation.name in ("dot_general", "packed_product") or is_elementwise(operation)
         stored = may_be and value not in kept and value not in inlined
         if stored and (
             len(_find_roots(value, users, inlined)) == 1
@@ -274,6 +274,8 @@ def _is_cheap(
 
 def is_matrix_product(operation: Operation) -> bool:
     """Return whether a product reads each element of both operands for many result elements."""
+    if operation.name == "packed_product":
+        return True
     if operation.name != "dot_general":
         return False
     numbers = operation.attributes["dot_dimension_numbers"]

@@ -20,6 +20,7 @@ from metalbench.hlo.passes.lowering import (
     split_reductions,
 )
 from metalbench.hlo.passes.matrix_products import restore_unit_batches
+from metalbench.hlo.passes.packed_products import pack_products
 from metalbench.hlo.passes.prefix_reductions import lower_prefix_reductions
 from metalbench.hlo.passes.row_fusion import fuse_attention, fuse_row_products, fuse_rows
 
@@ -57,6 +58,7 @@ PASSES_BY_LEVEL: dict[str, tuple[int, Callable[[Block, str], None]]] = {
     "split-prefixes": (1, lower_prefix_reductions),
     "split-reductions": (1, lambda block, _: split_reductions(block)),
     "split-sorts": (1, lower_sorts),
+    "pack-products": (1, pack_products),
 }
 PASSES = (*INITIAL_PASSES, *PASSES_BY_LEVEL)
 

@@ -332,6 +332,32 @@ def _verify_dot_general(operation: Operation) -> None:
     _require(operation, fits, f"a result of shape {shape}")
 
 
+def _verify_pack_panels(operation: Operation) -> None:
+    (operand,), (result,) = _get_shapes(operation.operands), _get_shapes(operation.results)
+    batch, own, depth = (operation.attributes[each] for each in ("batch", "own", "depth"))
+    width = operation.attributes["width"]
+    *outer, last = (operand[each] for each in (*batch, *own))
+    shape = (*outer, -(-last // width), prod(operand[each] for each in depth), width)
+    fits = sorted((*batch, *own, *depth)) == list(range(len(operand))) and result == shape
+    _require(operation, fits, f"panels of shape {shape}")
+
+
+def _verify_packed_product(operation: Operation) -> None:
+    (left, right), (result,) = _get_shapes(operation.operands), _get_shapes(operation.results)
+    batches, tile = (operation.attributes[each] for each in ("batches", "tile"))
+    packs_rows = operation.attributes["packs_rows"]
+    columns = len(right) - batches - 2
+    batch, rows = result[:batches], result[batches : len(result) - columns]
+    last = result[len(result) - columns :]
+    depth = right[-2]
+    sides = [(*batch, *rows, depth), (*batch, *last, depth)]
+    for number, width in enumerate(tile):
+        *outer, size, _ = sides[number]
+        if number == 1 or packs_rows:
+            sides[number] = (*outer, -(-size // width), depth, width)
+    _require(operation, [left, right] == sides, f"operands of shapes {sides[0]} and {sides[1]}")
+
+
 def _verify_sort(operation: Operation) -> None:
     _verify_same_shapes(operation)
     same = _get_types(operation.operands) == _get_types(operation.results)
@@ -481,6 +507,8 @@ _RULES: dict[str, Callable[[Operation], None]] = {
     "iota": _verify_iota,
     "map": _verify_map,
     "optimization_barrier": _verify_barrier,
+    "pack_panels": _verify_pack_panels,
+    "packed_product": _verify_packed_product,
     "pad": _verify_pad,
     "reduce": _verify_reduce,
     "reduce_window": _verify_reduce_window,
