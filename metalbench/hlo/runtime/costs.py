@@ -75,6 +75,10 @@ def _count_product(operation: Operation) -> Work:
     return Work(2 * terms * operation.results[0].type.size)
 
 
+def _count_packed_product(operation: Operation) -> Work:
+    return Work(2 * operation.operands[1].type.shape[-2] * operation.results[0].type.size)
+
+
 def _count_convolution(operation: Operation) -> Work:
     kernel = operation.operands[1].type
     axis = operation.attributes["dimension_numbers"]["kernel_output_feature_dimension"]
@@ -139,16 +143,18 @@ def _count_solve(operation: Operation) -> Work:
 
 
 _COUNTS: dict[str, Callable[[Operation], Work]] = {
-    **dict.fromkeys([*MOVEMENTS, *HOST_CALLS], _count_nothing),
+    **dict.fromkeys([*MOVEMENTS, *HOST_CALLS, "pack_panels"], _count_nothing),
     **dict.fromkeys(FUSED, _count_regions),
     **dict.fromkeys(["case", "if"], _count_choice),
     "while": _count_loop,
     "convolution": _count_convolution,
     "dot_general": _count_product,
+    "packed_product": _count_packed_product,
     "cholesky": _count_matrices(lambda m, n: n**3 // 3),
     "eigh": _count_matrices(lambda m, n: 9 * n**3),
     "fft": _count_transform,
     "householder_product": _count_matrices(lambda m, n: 2 * m * n * n),
+    "lu": _count_matrices(lambda m, n: min(m, n) ** 2 * (3 * max(m, n) - min(m, n)) // 3),
     "map": _count_map,
     "qr": _count_matrices(lambda m, n: 2 * m * n * n),
     "reduce": _count_reduction,
