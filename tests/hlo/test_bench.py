@@ -11,8 +11,9 @@ from click.testing import CliRunner
 
 from metalbench.cli.group import main
 from metalbench.errors import Unsupported
-from metalbench.hlo.bench.rivals import MlxProgram
-from metalbench.hlo.bench.timing import count_plan
+from metalbench.hlo.bench.catalogue import draw_arguments
+from metalbench.hlo.bench.rivals import MlxProgram, XlaProgram
+from metalbench.hlo.bench.timing import count_plan, describe_difference
 from metalbench.hlo.program import import_program
 from metalbench.hlo.runtime.executable import Executable
 from metalbench.hlo.runtime.plan import build_plan
@@ -67,6 +68,19 @@ def test_bench_of_mlx_computes_the_same():
     given = [rng.normal(size=each).astype("f4") for each in ((64, 32), (32, 16))]
     (found,) = MlxProgram(import_program(TWO), given).compute_results()
     np.testing.assert_allclose(found, -np.exp(given[0] @ given[1]), rtol=1e-4)
+
+
+@pytest.mark.parametrize("type_", ["f64", "complex<f64>", "f8E4M3FN"])
+def test_xla_computes_the_same_with_every_precision(type_):
+    pytest.importorskip("jax")
+    text = TWO.replace("f32", type_).replace("exponential", "tanh")
+    executable = Executable(import_program(text), device="cpu")
+    given = draw_arguments(executable.inputs, 0)
+    found, expected = executable(*given), XlaProgram(text, given).compute_results()
+    assert [each.dtype for each in found] == [each.dtype for each in expected]
+    assert describe_difference(found, expected, executable.outputs) == ""
+    wrong = [each + np.ones((), each.dtype) for each in expected]
+    assert "largest difference" in describe_difference(wrong, expected, executable.outputs)
 
 
 def test_mlx_is_left_out_by_name():

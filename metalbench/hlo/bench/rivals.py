@@ -36,7 +36,9 @@ class XlaProgram:
         except (jax.errors.JaxRuntimeError, ValueError, TypeError, AttributeError) as error:
             # The last two come from versions of jaxlib with other bindings.
             raise Unsupported(f"[xla] {str(error).splitlines()[0]}") from error
-        self._given = [jax.device_put(each, device) for each in arrays]
+        # Without this JAX would round doubles to float.
+        with jax.enable_x64(True):
+            self._given = [jax.device_put(each, device) for each in arrays]
 
     def compute_results(self) -> list[Array]:
         """Return the results."""
@@ -111,7 +113,9 @@ def _find_form(operation: Operation) -> Form:
     """Return the MLX form of an operation. Raise Unsupported if there is none."""
     found = FORMS.get(operation.name)
     fits = len(operation.results) == 1 and all(
-        each.type.element.bits < 64 and not each.type.element.is_narrow
+        each.type.element.bits < 64
+        and not each.type.element.is_narrow
+        and not each.type.element.is_small_float
         for each in (*operation.results, *operation.operands)
     )
     if (

@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+import ml_dtypes
 import numpy as np
 
 from metalbench.errors import MetalBenchError, Unsupported
 from metalbench.hlo.bench.catalogue import draw_arguments
 from metalbench.hlo.bench.rivals import MlxProgram, XlaProgram
 from metalbench.hlo.codegen import GeneratedKernel
-from metalbench.hlo.ir import TensorType
+from metalbench.hlo.ir import ELEMENT_TYPES, TensorType
 from metalbench.hlo.runtime.compilation import import_program
 from metalbench.hlo.runtime.costs import count_moved_bytes, count_plan_bytes, count_work
 from metalbench.hlo.runtime.executable import Executable, to_storage, upload_array
@@ -77,7 +78,20 @@ SHARE_OF_KERNELS = 0.5
 # Seconds of one run: an endless loop must not block the following programs.
 RUN_LIMIT = 60.0
 # Largest difference from a rival's results, relative to their largest number.
-TOLERANCES = {"f16": 2e-2, "bf16": 8e-2, "f32": 2e-3, "complex<f32>": 2e-3}
+TOLERANCES = {
+    "f16": 2e-2,
+    "bf16": 8e-2,
+    "f32": 2e-3,
+    "complex<f32>": 2e-3,
+    "f64": 1e-11,
+    "complex<f64>": 1e-11,
+    # One unit in the last place, and a little for the sums before the rounding.
+    **{
+        name: 1.01 * 2.0 ** -ml_dtypes.finfo(each.storage).nmant  # type: ignore[no-untyped-call]
+        for name, each in ELEMENT_TYPES.items()
+        if each.is_small_float
+    },
+}
 
 
 class Rival(Protocol):
@@ -231,7 +245,7 @@ class _ProgramTimer:
         """Measure the program in pairs with a rival, if the results agree."""
         try:
             rival = make()
-            wrong = _describe_difference(found, rival.compute_results(), self._executable.outputs)
+            wrong = describe_difference(found, rival.compute_results(), self._executable.outputs)
         except Unsupported as error:
             return RivalResult({"xla": "XLA:CPU", "mlx": "MLX"}[kind], why=str(error))
         if wrong:
@@ -262,7 +276,7 @@ class _ProgramTimer:
             self._executable.run(self._given)
 
 
-def _describe_difference(
+def describe_difference(
     found: Sequence[Array], expected: Sequence[Array], types: Sequence[TensorType]
 ) -> str:
     """Return a description of results that differ too much; empty if none do."""
