@@ -23,6 +23,7 @@ struct SmallFloat {
     return found;
   }
 
+  // Selects instead of branches, so that loops over numbers become vectors.
   static uchar encode(float x) {
     const uint sign = (as_type<uint>(x) >> 31) << (Exponent + Mantissa);
     // All exponents of the type are normal ones of float.
@@ -31,28 +32,27 @@ struct SmallFloat {
     const int unit = (exponent < least ? least : exponent) - Mantissa;
     // Beyond the type, also for infinities and NaNs, any number does.
     const bool is_large = exponent > 16;
-    const uint steps = is_large ? 0u : uint(rint(fabs(x) * power(-unit)));
+    const uint steps = uint(rint(is_large ? 0.0f : fabs(x) * power(-unit)));
     // A number without the hidden bit has the exponent 0; a carry increases the exponent.
     const uint code = steps + (uint(unit + Mantissa - least) << Mantissa);
-    const uint largest = largest_code();
-    if (isnan(x)) return uchar(nan_code(sign));
-    if (is_large || code > largest) return uchar(overflow_code(sign));
-    if (Kind == SmallFloatKind::no_zero_sign && code == 0u) return 0;
-    return uchar(sign | code);
+    const bool keeps_sign = Kind != SmallFloatKind::no_zero_sign || code != 0u;
+    const uint finite = keeps_sign ? sign | code : 0u;
+    const uint found = is_large || code > largest_code() ? overflow_code(sign) : finite;
+    return uchar(isnan(x) ? nan_code(sign) : found);
   }
+  // No intermediate result is subnormal: Metal may flush such floats to zero.
   static float decode(uchar given) {
     const uint size = uint(given) & ((1u << (Exponent + Mantissa)) - 1u);
-    const uint exponent = size >> Mantissa, mantissa = size & ((1u << Mantissa) - 1u);
-    const uint steps = exponent == 0u ? mantissa : mantissa | (1u << Mantissa);
-    const float found = float(steps) * power(int(exponent == 0u ? 1u : exponent) - Bias - Mantissa);
-    const bool is_negative = (uint(given) >> (Exponent + Mantissa) & 1u) != 0u;
-    const uint infinite = ((1u << Exponent) - 1u) << Mantissa;
-    const float nan = as_type<float>(0x7fc00000u);
-    if (Kind == SmallFloatKind::no_zero_sign && is_negative && size == 0u) return nan;
-    if (Kind == SmallFloatKind::one_nan && size > largest_code()) return nan;
-    if (Kind == SmallFloatKind::infinite && size > infinite) return nan;
-    const float magnitude = Kind == SmallFloatKind::infinite && size == infinite ? INFINITY : found;
-    return is_negative ? -magnitude : magnitude;
+    const uint sign = uint(given) >> (Exponent + Mantissa) & 1u;
+    const uint normal = (size << (23 - Mantissa)) + (uint(127 - Bias) << 23);
+    const float subnormal = float(size) * power(1 - Bias - Mantissa);
+    const float finite = size >> Mantissa == 0u ? subnormal : as_type<float>(normal);
+    const bool is_infinite = Kind == SmallFloatKind::infinite && size == largest_code() + 1u;
+    const uint bits = as_type<uint>(is_infinite ? INFINITY : finite) | sign << 31;
+    const bool is_nan = Kind == SmallFloatKind::no_zero_sign ? sign != 0u && size == 0u
+                        : Kind == SmallFloatKind::infinite   ? size > largest_code() + 1u
+                                                             : size > largest_code();
+    return as_type<float>(is_nan ? 0x7fc00000u : bits);
   }
 
   static float power(int exponent) { return as_type<float>(uint(exponent + 127) << 23); }
