@@ -19,11 +19,11 @@ sys.path.pop(0)
 
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="lists files of a checkout")
 def test_language_of_the_project() -> None:
-    faults, _, trees = language.find_faults([])
-    assert len(trees) > 500
+    faults, modules = language.find_faults([])
+    assert len(modules) > 500
     rules = ("word", "docstring", "participle")
     assert [str(each) for each in faults if each.rule in rules] == []
-    packages = {k: v for k, v in trees.items() if k.startswith(("metalbench/", "agent_steel/"))}
+    packages = [each for each in modules if each.path.startswith(("metalbench/", "agent_steel/"))]
     assert len(language.find_classes(packages)) < language.MAX_CLASSES
 
 
@@ -59,5 +59,28 @@ def test_find_names_finds_relative_docstrings_and_long_parameter_lists() -> None
 
 def test_find_once_finds_short_private_functions_that_are_used_once() -> None:
     text = "def _f(x):\n    return x\n\n\ndef g(x):\n    return _f(x)\n"
-    faults = list(language.find_once({"a.py": text}, {"a.py": ast.parse(text)}))
+    faults = list(language.find_once("a.py", text, ast.parse(text)))
     assert [each.rule for each in faults] == ["once"]
+
+
+def test_list_definitions_finds_those_inside_of_statements() -> None:
+    text = """
+try:
+    class A:
+        def f(self):
+            async def g(): ...
+except ValueError:
+    if x:
+        pass
+    else:
+        def h(): ...
+finally:
+    match x:
+        case 1:
+            class B: ...
+y = (lambda: 1) if x else 2
+"""
+    found = language.list_definitions(ast.parse(text))
+    assert [each.name for each in found] == ["A", "f", "g", "h", "B"]
+    every = {x.name for x in ast.walk(ast.parse(text)) if isinstance(x, language.Definition)}
+    assert {each.name for each in found} == every
