@@ -193,19 +193,24 @@ class PrecompiledPreamble:
 
 
 def find_precompiled_preamble(
-    head: str, tools: Toolchain, options: Sequence[str], *, make: bool = True
+    head: str,
+    tools: Toolchain,
+    options: Sequence[str],
+    *,
+    make: bool = True,
+    at_once: bool = False,
 ) -> PrecompiledPreamble | None:
     """Return the precompiled form of the preamble `head`; None if there is none.
 
-    With `make` it is created if another kernel had the same preamble. Concurrent processes should
-    not wait for each other to create it.
+    With `make` it is created if another kernel had the same preamble, or `at_once`. Concurrent
+    processes should not wait for each other to create it.
     """
     folder = str(build_cache.find_cache_folder().absolute())
     key = build_cache.digest("head", tools.key, repr(options), folder, head)
     lines, path = (build_cache.locate_file(key, suffix).absolute() for suffix in (".h", ".pch"))
     found = PrecompiledPreamble(key, lines, path)
     try:
-        if make and not _is_known(found, head):
+        if make and not _is_known(found, head) and not at_once:
             return None
         record = build_cache.load(key)
         if record is None or not _is_intact(found, record):
@@ -444,14 +449,16 @@ def generate_ir(
     translate: MessageTranslator,
     *,
     make_head: bool = True,
+    at_once: bool = False,
     processor_s: int | None = None,
 ) -> str:
-    """Return the LLVM IR of lowered text; its preamble may be precompiled.
+    """Return the LLVM IR of lowered text; its preamble may be precompiled, also `at_once`.
 
     Raise CompileError, and TooSlowError if it takes more than `processor_s` of processor time.
     """
     parsing = [*options, *tools.include_flags]
-    head = find_precompiled_preamble(code.preamble, tools, parsing, make=make_head)
+    kind = {"make": make_head, "at_once": at_once}
+    head = find_precompiled_preamble(code.preamble, tools, parsing, **kind)
     ir = _run_front_end(code, tools, parsing, translate.clang, head, processor_s)
     translate.check_ir(ir)
     return ir
