@@ -125,6 +125,13 @@ def test_models_train_as_under_xla(model):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", names_in("libraries_of_plugin.py"))
+def test_libraries_over_jax_run_unmodified(name):
+    pytest.importorskip(name, reason=f"a program of {name}: pip install {name}")
+    check("libraries_of_plugin.py", name, alone=True)
+
+
 def test_the_plugin_is_used_only_if_it_is_named():
     script = "import jax; print(jax.default_backend(), len(jax.devices()))"
     done = python(["-c", script], JAX_PLATFORMS="cpu")
