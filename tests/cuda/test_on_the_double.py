@@ -72,6 +72,70 @@ except (ValueError, RuntimeError) as error:
 else:
     raise AssertionError("expected an error of the device")
 """
+# Callbacks between kernels, in a loop and nested; their exceptions; Ctrl-C in a loop.
+CALLBACKS = """
+import os
+import signal
+import threading
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.experimental import io_callback
+
+vector = jax.ShapeDtypeStruct((8,), np.float32)
+seen = []
+
+@jax.jit
+def program(x):
+    def body(number, x):
+        io_callback(lambda n: seen.append(int(n)), None, number, ordered=True)
+        return jax.pure_callback(np.cumsum, vector, x * 2) + 1
+
+    return jax.lax.fori_loop(0, 3, body, x + 1)
+
+expected = np.arange(8.0) + 1
+for _ in range(3):
+    expected = np.cumsum(expected * 2) + 1
+for _ in range(2):
+    np.testing.assert_array_equal(program(jnp.arange(8.0)), expected)
+jax.effects_barrier()
+assert seen == [0, 1, 2] * 2
+
+def fail(x):
+    raise LookupError("no such thing")
+
+wrong = jax.jit(lambda x: jax.pure_callback(fail, vector, x + 1) * 2)
+for _ in range(2):
+    try:
+        jax.block_until_ready(wrong(jnp.arange(8.0)))
+    except (ValueError, RuntimeError) as error:
+        assert "LookupError: no such thing" in str(error)
+    else:
+        raise AssertionError("expected the error of a callback")
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+begun = threading.Event()
+
+@jax.jit
+def endless(x):
+    x = jax.pure_callback(lambda x: np.asarray(begun.set() or x), vector, x)
+    return jax.lax.while_loop(lambda x: x.sum() > -1, lambda x: jnp.abs(jnp.sin(x)), x)
+
+def interrupt():
+    begun.wait(300)
+    os.kill(os.getpid(), signal.SIGINT)
+
+thread = threading.Thread(target=interrupt)
+thread.start()
+try:
+    endless(jnp.arange(8.0))
+except KeyboardInterrupt:
+    np.testing.assert_array_equal(program(jnp.arange(8.0)), expected)
+else:
+    raise AssertionError("expected KeyboardInterrupt")
+thread.join()
+"""
 FAULTS = "tests/cuda/device/test_faults.py"
 
 
@@ -147,5 +211,13 @@ def test_the_context_is_made_at_the_first_use():
 def test_jax_keeps_arrays_on_the_gpu():
     pytest.importorskip("jax")
     answer = run_python("-c", JAX, JAX_PLATFORMS="metalbench", METALBENCH_JAX_DEVICE="cuda")
+    if answer.returncode != 0:
+        pytest.fail(answer.stdout, pytrace=False)
+
+
+def test_callbacks_of_jax_run_between_kernels_of_the_gpu():
+    pytest.importorskip("jax")
+    platforms = {"JAX_PLATFORMS": "metalbench,cpu", "METALBENCH_JAX_DEVICE": "cuda"}
+    answer = run_python("-c", CALLBACKS, **platforms)
     if answer.returncode != 0:
         pytest.fail(answer.stdout, pytrace=False)
