@@ -9,7 +9,7 @@ import pytest
 from metalbench import hlo
 from metalbench.hlo.operations import ELEMENTWISE, OPERATIONS
 from metalbench.hlo.program import import_program
-from metalbench.hlo.runtime.costs import Work, count_alias_bytes, count_plan_bytes, count_work
+from metalbench.hlo.runtime.costs import WorkCount, count_alias_bytes, count_plan_bytes, count_work
 from metalbench.hlo.runtime.plan import build_plan
 
 
@@ -40,7 +40,7 @@ CASES = {
              %z = stablehlo.multiply %y, %x : tensor<6x8xf32>
              return %z : tensor<6x8xf32>""",
         "tensor<6x8xf32>",
-        Work(48, 48),
+        WorkCount(48, 48),
         2 * 48 * 4,
     ),
     "product": (
@@ -48,7 +48,7 @@ CASES = {
                : (tensor<6x8xf32>, tensor<6x8xf32>) -> tensor<6x6xf32>
              return %y : tensor<6x6xf32>""",
         "tensor<6x6xf32>",
-        Work(2 * 6 * 6 * 8),
+        WorkCount(2 * 6 * 6 * 8),
         (48 + 36) * 4,
     ),
     "reduction": (
@@ -57,7 +57,7 @@ CASES = {
                : (tensor<6x8xf32>, tensor<f32>) -> tensor<6xf32>
              return %y : tensor<6xf32>""",
         "tensor<6xf32>",
-        Work(6 * 7),
+        WorkCount(6 * 7),
         (48 + 6) * 4,
     ),
     "windows": (
@@ -67,7 +67,7 @@ CASES = {
                : (tensor<6x8xf32>, tensor<f32>) -> tensor<3x2xf32>
              return %y : tensor<3x2xf32>""",
         "tensor<3x2xf32>",
-        Work(6 * 7),
+        WorkCount(6 * 7),
         (48 + 6) * 4,
     ),
     "sort": (
@@ -78,14 +78,14 @@ CASES = {
              }) {dimension = 1 : i64} : (tensor<6x8xf32>) -> tensor<6x8xf32>
              return %y : tensor<6x8xf32>""",
         "tensor<6x8xf32>",
-        Work(48 * ceil(log2(8))),
+        WorkCount(48 * ceil(log2(8))),
         2 * 48 * 4,
     ),
     "movement": (
         """  %y = stablehlo.reverse %x, dims = [0] : tensor<6x8xf32>
              return %y : tensor<6x8xf32>""",
         "tensor<6x8xf32>",
-        Work(),
+        WorkCount(),
         2 * 48 * 4,
     ),
 }
@@ -107,7 +107,7 @@ def test_counted_loops_count_each_iteration(step, bound, direction, count):
     text = program(LOOP.format(step=step, bound=bound, direction=direction))
     block = import_program(text)
     # An element of each iteration is the comparison, another one the counter.
-    assert count_work(block) == Work((48 + 2) * count)
+    assert count_work(block) == WorkCount((48 + 2) * count)
     plan = build_plan(block, 2)
     (loop,) = [each for each in plan.steps if each.plans]
     inner = sum(map(count_plan_bytes, loop.plans))
@@ -128,7 +128,7 @@ def test_a_choice_counts_its_most_costly_block():
         "%p: tensor<i1>, %x: tensor<6x8xf32>",
     )
     block = import_program(text)
-    assert count_work(block) == Work(2 * 48)
+    assert count_work(block) == WorkCount(2 * 48)
     assert count_plan_bytes(build_plan(block, 2)) == 2 * 48 * 4
 
 

@@ -18,7 +18,7 @@ from metalbench.hlo.runtime.plan import ExecutionPlan, LoopCounter, PlanStep, fi
 
 
 @dataclass(frozen=True)
-class Work:
+class WorkCount:
     """Operations on elements; `transcendentals` are roots, exponentials and the like."""
 
     flops: int = 0
@@ -29,120 +29,120 @@ class Work:
         """All operations."""
         return self.flops + self.transcendentals
 
-    def __add__(self, other: Work) -> Work:
-        return Work(self.flops + other.flops, self.transcendentals + other.transcendentals)
+    def __add__(self, other: WorkCount) -> WorkCount:
+        return WorkCount(self.flops + other.flops, self.transcendentals + other.transcendentals)
 
-    def __mul__(self, count: int) -> Work:
-        return Work(self.flops * count, self.transcendentals * count)
+    def __mul__(self, count: int) -> WorkCount:
+        return WorkCount(self.flops * count, self.transcendentals * count)
 
 
-def count_work(block: Block) -> Work:
+def count_work(block: Block) -> WorkCount:
     """Return the work of a graph, which may be the region of an operation."""
-    return sum((_count_operation(each) for each in block.operations), Work())
+    return sum((_count_operation(each) for each in block.operations), WorkCount())
 
 
-def _count_operation(operation: Operation) -> Work:
+def _count_operation(operation: Operation) -> WorkCount:
     count = _COUNTS.get(operation.name)
     if count is not None:
         return count(operation)
     known = OPERATIONS.get(operation.name)
     size = sum(each.type.size for each in operation.results)
     if known is not None and known.is_transcendental:
-        return Work(transcendentals=size)
-    return Work(size)
+        return WorkCount(transcendentals=size)
+    return WorkCount(size)
 
 
-def _count_nothing(operation: Operation) -> Work:
-    return Work()
+def _count_nothing(operation: Operation) -> WorkCount:
+    return WorkCount()
 
 
-def _count_regions(operation: Operation) -> Work:
-    return sum(map(count_work, operation.regions), Work())
+def _count_regions(operation: Operation) -> WorkCount:
+    return sum(map(count_work, operation.regions), WorkCount())
 
 
-def _count_choice(operation: Operation) -> Work:
+def _count_choice(operation: Operation) -> WorkCount:
     return max(map(count_work, operation.regions), key=lambda each: each.total)
 
 
-def _count_loop(operation: Operation) -> Work:
+def _count_loop(operation: Operation) -> WorkCount:
     count = count_iterations(find_loop_counter(operation))
     return _count_regions(operation) * (1 if count is None else count)
 
 
-def _count_product(operation: Operation) -> Work:
+def _count_product(operation: Operation) -> WorkCount:
     axes = operation.attributes["dot_dimension_numbers"]["lhs_contracting_dimensions"]
     terms = prod(operation.operands[0].type.shape[axis] for axis in axes)
-    return Work(2 * terms * operation.results[0].type.size)
+    return WorkCount(2 * terms * operation.results[0].type.size)
 
 
-def _count_packed_product(operation: Operation) -> Work:
-    return Work(2 * operation.operands[1].type.shape[-2] * operation.results[0].type.size)
+def _count_packed_product(operation: Operation) -> WorkCount:
+    return WorkCount(2 * operation.operands[1].type.shape[-2] * operation.results[0].type.size)
 
 
-def _count_convolution(operation: Operation) -> Work:
+def _count_convolution(operation: Operation) -> WorkCount:
     kernel = operation.operands[1].type
     axis = operation.attributes["dimension_numbers"]["kernel_output_feature_dimension"]
     terms = kernel.size // max(kernel.shape[axis], 1)
-    return Work(2 * terms * operation.results[0].type.size)
+    return WorkCount(2 * terms * operation.results[0].type.size)
 
 
-def _count_reduction(operation: Operation) -> Work:
+def _count_reduction(operation: Operation) -> WorkCount:
     elements, results = operation.operands[0].type.size, operation.results[0].type.size
     return count_work(operation.regions[0]) * max(elements - results, 0)
 
 
-def _count_windows(operation: Operation) -> Work:
+def _count_windows(operation: Operation) -> WorkCount:
     elements = int(prod(operation.attributes["window_dimensions"]))
     region = count_work(operation.regions[0])
     return region * (max(elements - 1, 0) * operation.results[0].type.size)
 
 
-def _count_selection(operation: Operation) -> Work:
+def _count_selection(operation: Operation) -> WorkCount:
     select, scatter = map(count_work, operation.regions)
     windows = operation.operands[1].type.size
     elements = int(prod(operation.attributes["window_dimensions"]))
     return select * (max(elements - 1, 0) * windows) + scatter * windows
 
 
-def _count_sort(operation: Operation) -> Work:
+def _count_sort(operation: Operation) -> WorkCount:
     shape = operation.operands[0].type.shape
     length = max(shape[int(operation.attributes["dimension"])], 1) if shape else 1
     comparisons: int = operation.operands[0].type.size * ceil(log2(length))
     return count_work(operation.regions[0]) * comparisons
 
 
-def _count_scatter(operation: Operation) -> Work:
+def _count_scatter(operation: Operation) -> WorkCount:
     count = len(operation.results)
     return count_work(operation.regions[0]) * operation.operands[count + 1].type.size
 
 
-def _count_map(operation: Operation) -> Work:
+def _count_map(operation: Operation) -> WorkCount:
     return count_work(operation.regions[0]) * operation.results[0].type.size
 
 
-def _count_transform(operation: Operation) -> Work:
+def _count_transform(operation: Operation) -> WorkCount:
     """Count a Fourier transform of n elements as 5 n log2(n) operations."""
     elements = max(operation.operands[0].type.size, operation.results[0].type.size)
     lengths = operation.attributes.get("fft_length") or (operation.attributes.get("radix", 1),)
-    return Work(int(5 * elements * log2(max(prod(lengths), 1))))
+    return WorkCount(int(5 * elements * log2(max(prod(lengths), 1))))
 
 
-def _count_matrices(flops: Callable[[int, int], int]) -> Callable[[Operation], Work]:
+def _count_matrices(flops: Callable[[int, int], int]) -> Callable[[Operation], WorkCount]:
     """Return a count of an operation on matrices, from the operations for m rows and n columns."""
 
-    def count(operation: Operation) -> Work:
+    def count(operation: Operation) -> WorkCount:
         *batch, rows, columns = operation.operands[0].type.shape
-        return Work(prod(batch) * flops(rows, columns))
+        return WorkCount(prod(batch) * flops(rows, columns))
 
     return count
 
 
-def _count_solve(operation: Operation) -> Work:
+def _count_solve(operation: Operation) -> WorkCount:
     triangle, right = (each.type for each in operation.operands)
-    return Work(right.size * triangle.shape[-1])
+    return WorkCount(right.size * triangle.shape[-1])
 
 
-_COUNTS: dict[str, Callable[[Operation], Work]] = {
+_COUNTS: dict[str, Callable[[Operation], WorkCount]] = {
     **dict.fromkeys([*MOVEMENTS, *HOST_CALLS, "pack_panels"], _count_nothing),
     **dict.fromkeys(FUSED, _count_regions),
     **dict.fromkeys(["case", "if"], _count_choice),
