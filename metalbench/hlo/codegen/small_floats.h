@@ -45,7 +45,7 @@ struct SmallFloat {
     const uint size = uint(given) & ((1u << (Exponent + Mantissa)) - 1u);
     const uint sign = uint(given) >> (Exponent + Mantissa) & 1u;
     const uint normal = (size << (23 - Mantissa)) + (uint(127 - Bias) << 23);
-    const float subnormal = float(size) * power(1 - Bias - Mantissa);
+    const float subnormal = float(int(size)) * power(1 - Bias - Mantissa);
     const float finite = size >> Mantissa == 0u ? subnormal : as_type<float>(normal);
     const bool is_infinite = Kind == SmallFloatKind::infinite && size == largest_code() + 1u;
     const uint bits = as_type<uint>(is_infinite ? INFINITY : finite) | sign << 31;
