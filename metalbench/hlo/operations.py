@@ -5,8 +5,8 @@ their own tables from it, and `tests/hlo/test_operations.py` compares them. To a
 one entry here. CONTRIBUTING.md lists what operations with attributes or several stages need.
 
 Arities are those of the StableHLO specification, section "Ops". A few operations are not from
-StableHLO: passes make those of the kinds `FUSED`, `PACKING` and `PACKED`, and custom calls
-become those that have a `custom_call`.
+StableHLO: passes make those of the kinds `FUSED`, `FUSED_LOOP`, `PACKING` and `PACKED`, and custom
+calls become those that have a `custom_call`.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ class OperationKind(Enum):
     HOST_CALL = "the host calls a Python function"
     PACKING = "a pass makes it: a stage that packs the operand of a product"
     PACKED = "a pass makes it: a loop over operands that are packed"
+    FUSED_LOOP = "a pass makes it of a loop: each thread runs all iterations on one element"
     FUSED = "a pass fuses several operations into it; one kernel computes it"
     COLLECTIVE = "communication of several devices, or a device's number"
     LEGALIZED = "replaced by other operations before code generation"
@@ -410,6 +411,9 @@ _ALL = (
         results=SOME,
         custom_call="metalbench_host_call",
     ),
+    OperationInfo(
+        "counted_loop", OperationKind.FUSED_LOOP, operands=ANY, results=SOME, regions=ONE
+    ),
     OperationInfo("pack_panels", kind=OperationKind.PACKING, operands=ONE, reads_operand_once=True),
     OperationInfo("packed_product", kind=OperationKind.PACKED, operands=TWO, cost=_LOOP_COST),
     _fused("attention", results=ONE),
@@ -449,6 +453,7 @@ LOOPS = list_names(OperationKind.LOOP, OperationKind.PACKED)
 HOST_CALLS = list_names(OperationKind.HOST_CALL)
 CONTROL_FLOW = list_names(OperationKind.CONTROL_FLOW)
 FUSED = list_names(OperationKind.FUSED)
+FUSED_LOOPS = list_names(OperationKind.FUSED_LOOP)
 COLLECTIVES = list_names(OperationKind.COLLECTIVE)
 REDUCERS = frozenset(each.name for each in OPERATIONS.values() if each.is_reducer)
 

@@ -255,6 +255,40 @@ def factorizations_are_xlas_but_for_signs():
     check(lambda a: jnp.linalg.eigvalsh(a @ a.T), X, tolerance=1e-4)
 
 
+def loops_on_elements_are_xlas():
+    random = np.random.default_rng(8)
+    rows = random.standard_normal((20, 4, 8)).astype(np.float32)
+
+    def decay(carry, row):
+        carry = 0.9 * carry + jnp.tanh(row) * 0.1
+        return carry, carry * 2
+
+    def scan(x, *, reverse=False):
+        return lax.scan(decay, jnp.zeros((4, 8)), x, reverse=reverse)
+
+    def repeat(count, turn):
+        return lambda *state: lax.fori_loop(1, count, turn, state if len(state) > 1 else state[0])
+
+    check(scan, rows)
+    check(lambda x: scan(x, reverse=True), rows)
+    check(jax.grad(lambda x: (scan(x)[1] ** 2).sum()), rows)
+    check(jax.vmap(lambda x: lax.scan(lambda c, a: (c * 0.5 + a, c), 0.0, x)), rows[:, :, 0])
+    check(lambda x: lax.map(lambda row: jnp.sin(row) * 2, x), rows)
+    check(lambda x: repeat(20, lambda i, s: s * 0.5 + x[i] - x[i - 1])(x[0]), rows)
+    # Some rows are written, a row is written twice, elements and scalars are exchanged.
+    check(repeat(9, lambda i, s: (s[0].at[i].set(s[1]), s[1] * 0.9 + s[1][0])), rows, rows[0])
+    check(repeat(9, lambda i, s: (s[0].at[i // 2].set(s[1]), s[1] * 0.9)), rows, rows[0])
+    check(repeat(8, lambda i, s: (s[1], s[0] + i)), rows, rows * 2)
+    check(repeat(20, lambda i, s: (s[0] * 1.01 + s[1], s[1] + 0.5)), rows, np.float32(1))
+    # Elements of other places, and a sum of all elements.
+    check(repeat(5, lambda i, s: jnp.roll(s, 1, -1) * 0.9), rows)
+    check(repeat(5, lambda i, s: (s[0] * s[1], s[0].mean())), rows, np.float32(1))
+    check(
+        repeat(9, lambda i, s: (s * 1103515245 + 12345) ^ (s >> 3)), np.arange(50, dtype=np.uint32)
+    )
+    check(repeat(3, lambda i, s: s + 1), np.zeros((0, 3), np.float32))
+
+
 def systems_of_equations_are_xlas():
     random = np.random.default_rng(5)
     # Two panels, the second one not full.

@@ -162,3 +162,57 @@ def test_the_state_of_a_loop_is_updated_in_place():
     peak = program.queue.peak_bytes
     program(np.int32(0), np.int32(100), x)
     assert program.queue.peak_bytes == peak
+
+
+ELEMENTS = """func.func @main(%x: tensor<6x40xf32>, %w: tensor<40xf32>)
+    -> (tensor<40xf32>, tensor<6x40xf32>, tensor<i32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %start = stablehlo.constant dense<0.5> : tensor<40xf32>
+  %empty = stablehlo.constant dense<0.0> : tensor<6x40xf32>
+  %r:4 = stablehlo.while(%i = %zero, %s = %start, %y = %empty, %g = %x)
+      : tensor<i32>, tensor<40xf32>, tensor<6x40xf32>, tensor<6x40xf32>
+    cond { %n = stablehlo.constant dense<6> : tensor<i32>
+           %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+           stablehlo.return %p : tensor<i1> }
+    do { %one = stablehlo.constant dense<1> : tensor<i32>
+         %j = stablehlo.add %i, %one : tensor<i32>
+         %k = stablehlo.PLACE : tensor<i32>
+         %a = stablehlo.dynamic_slice %g, %i, %zero, sizes = [1, 40]
+           : (tensor<6x40xf32>, tensor<i32>, tensor<i32>) -> tensor<1x40xf32>
+         %b = stablehlo.reshape %a : (tensor<1x40xf32>) -> tensor<40xf32>
+         %m = stablehlo.multiply %s, %w : tensor<40xf32>
+         %t = stablehlo.add %m, %b : tensor<40xf32>
+         %u = stablehlo.reshape %t : (tensor<40xf32>) -> tensor<1x40xf32>
+         %v = stablehlo.dynamic_update_slice %y, %u, %k, %zero
+           : (tensor<6x40xf32>, tensor<1x40xf32>, tensor<i32>, tensor<i32>) -> tensor<6x40xf32>
+         stablehlo.return %j, %t, %v, %g
+           : tensor<i32>, tensor<40xf32>, tensor<6x40xf32>, tensor<6x40xf32> }
+  return %r#1, %r#2, %r#0 : tensor<40xf32>, tensor<6x40xf32>, tensor<i32>
+}"""
+# The row that an iteration writes, the function of it, and whether each row is written once.
+PLACES = {
+    "forwards": ("multiply %i, %one", lambda i: i, True),
+    "one row": ("multiply %i, %zero", lambda i: 0, False),
+    "clamped": ("add %i, %one", lambda i: min(i + 1, 5), False),
+    "backwards": ("subtract %last, %i", lambda i: 5 - i, True),
+}
+
+
+@pytest.mark.parametrize("level", [0, 3])
+@pytest.mark.parametrize("place", PLACES)
+def test_a_loop_on_elements_is_one_kernel(place, level):
+    written, row, is_fused = PLACES[place]
+    last = "%last = stablehlo.constant dense<5> : tensor<i32>\n         %k ="
+    text = ELEMENTS.replace("%k =", last).replace("PLACE", written)
+    random = np.random.default_rng(6)
+    x, w = random.normal(size=(6, 40)).astype(np.float32), random.normal(size=40).astype(np.float32)
+    program = Executable(import_program(text), level=level, device="cpu")
+    assert ("counted_loop" in program.source) is (is_fused and level > 0)
+    state, rows = np.full(40, 0.5, np.float32), np.zeros((6, 40), np.float32)
+    for i in range(6):
+        state = state * w + x[i]
+        rows[row(i)] = state
+    found, stacked, count = program(x, w)
+    np.testing.assert_allclose(found, state, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(stacked, rows, rtol=1e-5, atol=1e-5)
+    assert count == 6

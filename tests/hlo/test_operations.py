@@ -20,6 +20,7 @@ from metalbench.hlo.operations import (
     CONTROL_FLOW,
     ELEMENTWISE,
     FUSED,
+    FUSED_LOOPS,
     OPERATIONS,
     REDUCERS,
     Arity,
@@ -58,7 +59,7 @@ def test_each_emitter_is_in_the_registry_with_its_kind():
 
 
 def test_planner_writes_a_kernel_for_each_fused_operation():
-    assert set(_KERNELS) == FUSED | list_names(OperationKind.FACTORIZATION)
+    assert set(_KERNELS) == FUSED | FUSED_LOOPS | list_names(OperationKind.FACTORIZATION)
 
 
 def test_each_elementwise_operation_has_one_source_of_its_expression():
@@ -92,7 +93,7 @@ def test_verification_rules_are_for_operations_of_the_registry():
     rules = set(verification._RULES)
     assert rules <= set(OPERATIONS)
     assert rules.isdisjoint(ELEMENTWISE)
-    assert rules >= CONTROL_FLOW | FUSED
+    assert rules >= CONTROL_FLOW | FUSED | FUSED_LOOPS
 
 
 def test_mlx_forms_agree_with_the_registry():

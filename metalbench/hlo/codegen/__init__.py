@@ -12,6 +12,7 @@ from metalbench.hlo.codegen.kernel import (
     find_register_tile,
 )
 from metalbench.hlo.codegen.library import format_library
+from metalbench.hlo.codegen.loops import build_loop_kernel
 from metalbench.hlo.codegen.matrices import build_matrix_kernel, build_row_product_kernel
 from metalbench.hlo.codegen.rows import (
     build_attention_kernel,
@@ -30,6 +31,7 @@ __all__ = [
     "THREADS",
     "GeneratedKernel",
     "build_attention_kernel",
+    "build_loop_kernel",
     "build_map_kernel",
     "build_matrix_kernel",
     "build_row_product_kernel",

@@ -10,6 +10,7 @@ from metalbench.hlo.ir import Block, Operation, TensorValue, find_splat
 from metalbench.hlo.operations import (
     ELEMENTWISE,
     FUSED,
+    FUSED_LOOPS,
     LOOPS,
     OPERATIONS,
     estimate_cost,
@@ -201,7 +202,7 @@ def _find_concatenation_parts(
             result = each.results[0]
             if each.name == "concatenate" and result not in inlined:
                 found.update((result, n) for n, one in enumerate(each.operands) if one is operand)
-            elif result not in inlined or not _is_index_preserving(each, operand):
+            elif result not in inlined or not is_index_preserving(each, operand):
                 return set()
             elif result not in seen:
                 seen.add(result)
@@ -209,7 +210,7 @@ def _find_concatenation_parts(
     return found
 
 
-def _is_index_preserving(operation: Operation, operand: TensorValue) -> bool:
+def is_index_preserving(operation: Operation, operand: TensorValue) -> bool:
     """Return whether an element depends on the operand's element at the same index.
 
     Axes of one element are ignored.
@@ -335,7 +336,7 @@ def _count_accesses(
 ) -> int:
     """Return how many elements of an operand an operation reads."""
     result = operation.results[0]
-    if operation.name in FUSED:
+    if operation.name in FUSED or operation.name in FUSED_LOOPS:
         return _count_fused_accesses(operation, value)
     times = accesses[result] if result in inlined else max(result.type.size, 1)
     first = operation.operands[0]
@@ -358,6 +359,8 @@ def _count_accesses(
 
 def _count_fused_accesses(operation: Operation, value: TensorValue) -> int:
     """Return how many elements of an input a fused operation reads."""
+    if operation.name in FUSED_LOOPS:
+        return value.type.size * int(operation.attributes["loop"].iterations)
     region = operation.regions[0].operations
     factors = [each for one in region if one.name == "dot_general" for each in one.operands]
     if operation.name == "attention" or value in factors:

@@ -25,7 +25,7 @@ TILE = (4, 16)
 MIN_ROWS, MIN_DEPTH = 32, 16
 # Largest ratio of the elements of all panels to those of the operand.
 MAX_PADDING = 1.2
-# A right-hand side of so many elements stays in the first cache without packing.
+# A right-hand side of at most this size stays in the first cache without packing.
 SMALL_SIZE = 4096
 
 

@@ -12,6 +12,7 @@ from metalbench.hlo.passes.canonicalization import (
     remove_dead_code,
 )
 from metalbench.hlo.passes.fourier import lower_transforms
+from metalbench.hlo.passes.loops import fuse_loops
 from metalbench.hlo.passes.lowering import (
     lower_barriers,
     lower_concatenations,
@@ -41,6 +42,12 @@ def _restore_and_clean(block: Block) -> None:
     remove_dead_code(block)
 
 
+def _fuse_and_clean(block: Block) -> None:
+    """Fuse loops, and remove what only their conditions and initial states used."""
+    fuse_loops(block)
+    remove_dead_code(block)
+
+
 def _select_and_clean(block: Block, device: str) -> None:
     """Lower selections, and remove sorts that have become unused."""
     lower_selections(block, device)
@@ -50,6 +57,7 @@ def _select_and_clean(block: Block, device: str) -> None:
 # The lowest level of a pass, and the pass on a block for a kind of device.
 PASSES_BY_LEVEL: dict[str, tuple[int, Callable[[Block, str], None]]] = {
     "fold-splats": (1, lambda block, _: fold_splats(block)),
+    "fuse-loops": (1, lambda block, _: _fuse_and_clean(block)),
     "restore-unit-batches": (3, lambda block, _: _restore_and_clean(block)),
     "fuse-rows": (3, lambda block, _: fuse_rows(block)),
     "fuse-attention": (3, fuse_attention),

@@ -332,6 +332,19 @@ def _verify_dot_general(operation: Operation) -> None:
     _require(operation, fits, f"a result of shape {shape}")
 
 
+def _verify_counted_loop(operation: Operation) -> None:
+    (body,), form = operation.regions, operation.attributes["loop"]
+    arguments = _get_types(body.arguments)
+    states = [arguments[each] for each in form.states]
+    stacked = [arguments[each] for each in form.stacked]
+    fits = _get_types(operation.operands) == states
+    fits = fits and _get_types(operation.results) == [*states, *stacked]
+    fits = fits and all(each.shape in (form.shape, ()) for each in states)
+    fits = fits and all(each.shape[0] == form.iterations for each in stacked)
+    fits = fits and all(each.shape[1:] in (form.shape, ()) for each in stacked)
+    _require(operation, fits, f"states of shape {form.shape}, and as many rows as iterations")
+
+
 def _verify_pack_panels(operation: Operation) -> None:
     (operand,), (result,) = _get_shapes(operation.operands), _get_shapes(operation.results)
     batch, own, depth = (operation.attributes[each] for each in ("batch", "own", "depth"))
@@ -499,6 +512,7 @@ _RULES: dict[str, Callable[[Operation], None]] = {
     "concatenate": _verify_concatenate,
     "constant": _verify_constant,
     "convolution": _verify_convolution,
+    "counted_loop": _verify_counted_loop,
     "dot_general": _verify_dot_general,
     "dynamic_slice": _verify_dynamic_slice,
     "dynamic_update_slice": _verify_dynamic_update_slice,

@@ -22,9 +22,10 @@ from metalbench.errors import MetalBenchError
 from metalbench.hlo.codegen import GeneratedKernel
 from metalbench.hlo.importer import read
 from metalbench.hlo.ir import ELEMENT_TYPES, Block, Operation, TensorType, TensorValue, find_splat
+from metalbench.hlo.passes.loops import LoopCounter
 from metalbench.hlo.passes.pipeline import run_initial_passes
 from metalbench.hlo.runtime.executable import Executable, open_device
-from metalbench.hlo.runtime.plan import ExecutionPlan, LoopCounter, PlanStep, build_plan
+from metalbench.hlo.runtime.plan import ExecutionPlan, PlanStep, build_plan
 
 Record = dict[str, Any]
 # A plan with more bytes of constants is not cached: the program has them already.

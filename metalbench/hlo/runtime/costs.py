@@ -13,8 +13,9 @@ from math import ceil, log2, prod
 
 from metalbench.hlo.codegen import GeneratedKernel
 from metalbench.hlo.ir import Block, Operation
-from metalbench.hlo.operations import FUSED, HOST_CALLS, MOVEMENTS, OPERATIONS
-from metalbench.hlo.runtime.plan import ExecutionPlan, LoopCounter, PlanStep, find_loop_counter
+from metalbench.hlo.operations import FUSED, FUSED_LOOPS, HOST_CALLS, MOVEMENTS, OPERATIONS
+from metalbench.hlo.passes.loops import count_iterations, find_loop_counter
+from metalbench.hlo.runtime.plan import ExecutionPlan, PlanStep
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,10 @@ def _count_choice(operation: Operation) -> WorkCount:
 def _count_loop(operation: Operation) -> WorkCount:
     count = count_iterations(find_loop_counter(operation))
     return _count_regions(operation) * (1 if count is None else count)
+
+
+def _count_fused_loop(operation: Operation) -> WorkCount:
+    return _count_regions(operation) * int(operation.attributes["loop"].iterations)
 
 
 def _count_product(operation: Operation) -> WorkCount:
@@ -147,6 +152,7 @@ _COUNTS: dict[str, Callable[[Operation], WorkCount]] = {
     **dict.fromkeys(FUSED, _count_regions),
     **dict.fromkeys(["case", "if"], _count_choice),
     "while": _count_loop,
+    **dict.fromkeys(FUSED_LOOPS, _count_fused_loop),
     "convolution": _count_convolution,
     "dot_general": _count_product,
     "packed_product": _count_packed_product,
@@ -164,17 +170,6 @@ _COUNTS: dict[str, Callable[[Operation], WorkCount]] = {
     "sort": _count_sort,
     "triangular_solve": _count_solve,
 }
-
-
-def count_iterations(counter: LoopCounter | None) -> int | None:
-    """Return the number of iterations of a loop, or None if it is not known before a run."""
-    if counter is None or not isinstance(counter.start, int) or not isinstance(counter.bound, int):
-        return None
-    distance = (counter.bound - counter.start) * (1 if counter.step > 0 else -1)
-    count = -(-distance // abs(counter.step))
-    if counter.is_inclusive:
-        count = distance // abs(counter.step) + 1
-    return max(count, 0)
 
 
 # Count bytes of a plan.

@@ -13,11 +13,11 @@ from metalbench.devices import find_kind
 from metalbench.errors import CompileError, DispatchError
 from metalbench.hlo.codegen import GeneratedKernel
 from metalbench.hlo.ir import Block, Operation, TensorType, TensorValue
+from metalbench.hlo.passes.loops import LoopCounter
 from metalbench.hlo.runtime.host_calls import HostFunction
 from metalbench.hlo.runtime.kernels import find_kernels
 from metalbench.hlo.runtime.plan import (
     ExecutionPlan,
-    LoopCounter,
     PlanStep,
     build_plan,
     check_memory,

@@ -14,6 +14,7 @@ from metalbench.hlo.codegen import (
     STAGED_BY_PASSES,
     GeneratedKernel,
     build_attention_kernel,
+    build_loop_kernel,
     build_map_kernel,
     build_matrix_kernel,
     build_row_product_kernel,
@@ -25,13 +26,14 @@ from metalbench.hlo.codegen import (
     find_row_product,
     format_library,
 )
-from metalbench.hlo.ir import Block, ElementType, Operation, TensorValue
-from metalbench.hlo.operations import CONTROL_FLOW, HOST_CALLS, has_side_effects
+from metalbench.hlo.ir import Block, Operation, TensorValue
+from metalbench.hlo.operations import CONTROL_FLOW, FUSED_LOOPS, HOST_CALLS
 from metalbench.hlo.passes.fusion import (
     can_scatter_in_place,
     choose_inlined_values,
     find_updates_in_place,
 )
+from metalbench.hlo.passes.loops import LoopCounter, find_loop_counter
 from metalbench.hlo.passes.matrix_products import can_use_tiles
 from metalbench.hlo.passes.pipeline import run_passes
 from metalbench.hlo.passes.verification import verify
@@ -43,7 +45,7 @@ _FUSED_KERNELS = {
     "rows": build_rows_kernel,
 }
 _STAGED = {**STAGED, **STAGED_BY_PASSES}
-_KERNELS = {**_FUSED_KERNELS, **FACTORIZATIONS}
+_KERNELS = {**_FUSED_KERNELS, **FACTORIZATIONS, "counted_loop": build_loop_kernel}
 LEVELS = (0, 2, 3)
 # From this level on, lanes of a SIMD-group share sums, which changes their order.
 ROW_LEVEL = 3
@@ -80,21 +82,6 @@ class PlanStep:
             return list(dict.fromkeys(self.operation.operands))
         updated = [] if self.updated is None else [self.updated]
         return [*updated, *(value for each in self.kernels for value in each.inputs.values())]
-
-
-@dataclass(frozen=True)
-class LoopCounter:
-    """The counter of a loop that ends at a bound, so that its iterations are known before.
-
-    `start` and `bound` are numbers, or values that the host reads when the loop begins. If
-    `is_inclusive`, the body also runs for the bound.
-    """
-
-    start: int | TensorValue
-    bound: int | TensorValue
-    step: int
-    is_inclusive: bool
-    element: ElementType
 
 
 @dataclass
@@ -205,7 +192,7 @@ class _Planner:
 
     def plan_block(self, block: Block) -> ExecutionPlan:
         """Return the plan of a block."""
-        whole = {*_STAGED, *CONTROL_FLOW, *FACTORIZATIONS, *HOST_CALLS}
+        whole = {*_STAGED, *CONTROL_FLOW, *FACTORIZATIONS, *FUSED_LOOPS, *HOST_CALLS}
         inlined = choose_inlined_values(block, self._level, whole)
         if self._level:
             self._updates.update(find_updates_in_place(block, inlined))
@@ -269,82 +256,6 @@ class _Planner:
     def _make_name(self, operation: Operation) -> str:
         self._count += 1
         return f"{operation.name}_{self._count}"
-
-
-_COMPARISONS = {"LT": (1, False), "LE": (1, True), "GT": (-1, False), "GE": (-1, True)}
-_MIRRORED = {"LT": "GT", "LE": "GE", "GT": "LT", "GE": "LE"}
-
-
-def find_loop_counter(operation: Operation) -> LoopCounter | None:
-    """Return the counter of a loop: an integer of its state to which a constant is added.
-
-    The condition compares it with a constant, a value from outside, or unchanged state.
-    """
-    condition, body = operation.regions
-    if any(map(has_side_effects, condition.operations)):
-        return None
-    test = condition.returned[0].operation
-    if test is None or test.name != "compare" or test not in condition.operations:
-        return None
-    left, right = test.operands
-    direction = test.attributes["comparison_direction"]
-    if _find_step(body, condition, left) == 0:
-        left, right, direction = right, left, _MIRRORED.get(direction, "")
-    step = _find_step(body, condition, left)
-    if step == 0 or direction not in _COMPARISONS:
-        return None
-    number = condition.arguments.index(left)
-    bound: int | TensorValue | None = right
-    if right in condition.arguments:
-        other = condition.arguments.index(right)
-        if body.returned[other] is not body.arguments[other]:
-            return None
-        bound = operation.operands[other]
-    elif right.operation in condition.operations:
-        bound = _find_integer(right)
-    sign, is_inclusive = _COMPARISONS[direction]
-    element = left.type.element
-    # A narrow integer wraps around below the range of its storage.
-    if bound is None or step * sign <= 0 or not element.is_integer or element.is_narrow:
-        return None
-    if isinstance(bound, TensorValue):
-        bound = _or_value(bound)
-    start = _or_value(operation.operands[number])
-    return LoopCounter(start, bound, step, is_inclusive, element)
-
-
-def _find_step(body: Block, condition: Block, value: TensorValue) -> int:
-    """Return the constant that a body adds to an element of the loop's state.
-
-    `value` is the element in the condition. Return 0 for another value, or another change.
-    """
-    if value not in condition.arguments:
-        return 0
-    number = condition.arguments.index(value)
-    change = body.returned[number].operation
-    if change is None or change.name not in ("add", "subtract"):
-        return 0
-    left, right = change.operands
-    if change.name == "add" and right is body.arguments[number]:
-        left, right = right, left
-    if left is not body.arguments[number]:
-        return 0
-    step = _find_integer(right) or 0
-    return step if change.name == "add" else -step
-
-
-def _find_integer(value: TensorValue) -> int | None:
-    """Return the value of a constant of one integer; None for another value."""
-    operation = value.operation
-    if operation is None or operation.name != "constant" or not value.type.element.is_integer:
-        return None
-    return int(operation.attributes["value"]) if value.type.size == 1 else None
-
-
-def _or_value(value: TensorValue) -> int | TensorValue:
-    """Return the number of a constant, or the value itself."""
-    found = _find_integer(value)
-    return value if found is None else found
 
 
 def _check_supported(operation: Operation) -> None:
