@@ -19,9 +19,8 @@ from pathlib import Path
 FOLDER = Path(__file__).parent
 # Unsupported features, by the text of the refusal, in the order of the tests.
 UNSUPPORTED = {
-    "complex numbers": r"complex<f64>|complex128",
-    "f64": r"element type f64",
-    "floats of eight bits and fewer": r"element type f[4-8]E",
+    "floats of six bits": r"element type f6E",
+    "double precision on metal": r"Metal's language has no double",
 }
 # Operations without a rule of JAX for an unknown platform.
 NO_RULE = r"translation rule for primitive '(\w+)' not found"
