@@ -1,6 +1,7 @@
 #include "pjrt/python_reference.h"
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <map>
 #include <mutex>
@@ -19,6 +20,9 @@ bool python_runs() {
 }
 
 namespace {
+
+// Compilers that run when Python ends take seconds.
+constexpr auto longest_wait = std::chrono::seconds(60);
 
 // Threads that hold a WithGil. Never destroyed: JAX releases its last objects when the process
 // exits.
@@ -68,7 +72,8 @@ void end_other_threads() {
   for (const unsigned long each : others) PyThreadState_SetAsyncExc(each, PyExc_KeyboardInterrupt);
   const nanobind::gil_scoped_release released;
   std::unique_lock lock(threads().mutex);
-  threads().left.wait(lock, [own] {
+  // A thread may wait for a program that never ends.
+  threads().left.wait_for(lock, longest_wait, [own] {
     return std::ranges::all_of(threads().uses, [own](const auto& use) { return use.first == own; });
   });
 }

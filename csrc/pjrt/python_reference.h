@@ -35,8 +35,8 @@ class WithGil {
   nanobind::gil_scoped_acquire held_;
 };
 
-// Interrupts the Python code of other threads, and waits until none of them holds a WithGil. Called
-// by Python when it begins to end.
+// Interrupts the Python code of other threads, and waits until none of them holds a WithGil, or for
+// a minute. Called by Python when it begins to end.
 void end_other_threads();
 
 // Releases the GIL for its lifetime, if the calling thread holds it. A thread that waits for the
