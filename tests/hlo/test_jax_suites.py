@@ -1,8 +1,8 @@
 """Run JAX's tests of lax and jax.numpy through the plugin.
 
 Usage: `JAX_CHECKOUT=FOLDER pytest -m slow tests/hlo/test_jax_suites.py`, where FOLDER is a checkout
-of the installed version of JAX. With JAX_ENABLE_X64=1 the tests draw doubles, too. Each file runs for METALBENCH_SUITE_SECONDS (default 1500). A whole
-file takes an hour or more.
+of the installed version of JAX. With JAX_ENABLE_X64=1 the tests draw doubles, too. Each file runs
+for METALBENCH_SUITE_SECONDS (default 1500). A whole file takes an hour or more.
 """
 
 from __future__ import annotations
