@@ -108,7 +108,8 @@ def test_counted_loops_count_each_iteration(step, bound, direction, count):
     block = import_program(text)
     # An element of each iteration is the comparison, another one the counter.
     assert count_work(block) == WorkCount((48 + 2) * count)
-    plan = build_plan(block, 2)
+    # Other levels may run such a loop in one kernel.
+    plan = build_plan(block, 0)
     (loop,) = [each for each in plan.steps if each.plans]
     inner = sum(map(count_plan_bytes, loop.plans))
     assert inner >= 2 * 48 * 4
