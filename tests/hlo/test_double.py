@@ -11,6 +11,7 @@ from metalbench import hlo
 from metalbench._core import CompileError
 from metalbench.errors import Unsupported
 from metalbench.hlo.codegen.library import INCLUDE
+from metalbench.hlo.ir import ELEMENT_TYPES
 from metalbench.hlo.operations import OPERATIONS
 from metalbench.hlo.program import import_program
 from metalbench.hlo.runtime.plan import build_plan, format_source
@@ -237,6 +238,29 @@ def test_reductions_products_and_sorts_use_double(level):
     np.testing.assert_allclose(product, (x.astype(LONG) @ y).astype(np.float64), rtol=1e-13)
     np.testing.assert_allclose(share, x / wanted[:, None], rtol=1e-14)
     np.testing.assert_array_equal(ordered, np.sort(x, axis=1))
+
+
+@pytest.mark.parametrize("level", [0, 3])
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [("f32", "f64"), ("f8E5M2", "f64"), ("complex<f32>", "complex<f64>"), ("i32", "f64")],
+)
+def test_products_of_other_types_are_not_rounded_before_the_sum(source, target, level):
+    (given, kind) = (ELEMENT_TYPES[each].storage for each in (source, target))
+    drawn = [np.random.default_rng(seed).standard_normal((12, 12, 2)) * 9 for seed in (0, 1)]
+    pairs = [each @ [1, 1j] if given.kind == "c" else each[..., 0] for each in drawn]
+    x, y = (each.astype(given) for each in pairs)
+    text = f"""
+    func.func @main(%x: tensor<12x12x{source}>, %y: tensor<12x12x{source}>)
+        -> tensor<12x12x{target}> {{
+      %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0]
+        : (tensor<12x12x{source}>, tensor<12x12x{source}>) -> tensor<12x12x{target}>
+      return %0 : tensor<12x12x{target}>
+    }}"""
+    (found,) = hlo.compile(text, level=level, device="cpu")(x, y)
+    assert found.dtype == kind
+    wanted = x.astype(kind) @ y.astype(kind)
+    assert np.abs(found - wanted).max() < 1e-12
 
 
 def test_constants_keep_all_bits():

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 
 from metalbench.hlo.codegen.data_movement import format_affine
-from metalbench.hlo.codegen.elementwise import cast_to_float, round_float, truncate_integer
+from metalbench.hlo.codegen.elementwise import format_conversion, round_float, truncate_integer
 from metalbench.hlo.codegen.writer import (
     Emitter,
     Index,
@@ -15,7 +15,7 @@ from metalbench.hlo.codegen.writer import (
     format_loop,
     get_msl_type,
 )
-from metalbench.hlo.ir import Block, Operation, TensorType
+from metalbench.hlo.ir import Block, ElementType, Operation, TensorType
 
 
 def emit_accumulation(
@@ -127,14 +127,21 @@ class ProductSum:
         if self._element.kind == "b":
             self._writer.add_line(f"{name} = {name} || ({names[0]} && {names[1]});")
             return
-        if self._element.is_complex:
-            self._writer.add_line(f"{name} += shlo::times({names[0]}, {names[1]});")
-            return
         factors = [
-            cast_to_float(name, each.element) if each.element.is_float else f"{self._type}({name})"
-            for name, each in zip(names, types, strict=True)
+            self._convert_factor(factor, each.element)
+            for factor, each in zip(names, types, strict=True)
         ]
+        if self._element.is_complex:
+            self._writer.add_line(f"{name} += shlo::times({factors[0]}, {factors[1]});")
+            return
         self._writer.add_line(f"{name} += {factors[0]} * {factors[1]};")
+
+    def _convert_factor(self, name: str, element: ElementType) -> str:
+        """Return a factor in the type of the sum: a product must not be rounded before."""
+        if self._element.is_integer:
+            return f"{self._type}({name})"
+        wide = self._element if self._element.is_complex else self._element.arithmetic
+        return format_conversion(name, element, wide)
 
     def declare_result(self) -> str:
         """Return the name of the sum, converted to the result's type."""
