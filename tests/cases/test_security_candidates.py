@@ -16,7 +16,7 @@ TASKS = {"host_blas_and_dummy_kernel.py": "sqr_mm"}
 
 @pytest.mark.parametrize("name", TASKS)
 def test_a_case_is_not_faster(name: str, tmp_path: Path) -> None:
-    where = ["--task", TASKS[name], "--device", "cpu", "--time", "0.2"]
+    where = ["--task", TASKS[name], "--device", "cpu", "--time", "0.05"]
     kept = ["--db", str(tmp_path / "a.db"), "--json", str(tmp_path / "a.json")]
     done = CliRunner().invoke(main, ["run", str(FOLDER / name), *where, *kept])
     assert done.exit_code == 1, done.output

@@ -156,9 +156,9 @@ def test_convolutions_have_no_slow_operations_in_loops(name: str) -> None:
     assert max(each.registers for each in lints.reports.values()) <= MOST_REGISTERS
 
 
-def test_windows_and_column_norms_leave_room_for_two_threadgroups() -> None:
-    for name in ("batch_norm", "conv3d_softmax_pool", "conv3d_div_pool_sum"):
-        entry = LIBRARY.entry(name)
-        size = entry.task.gpu_headlines[0]
-        lints = lint_kernel(entry.kernel(), entry.task, size, dtype_name="float32")
-        assert "threadgroup-memory" not in [each.kind for each in lints.found], name
+@pytest.mark.parametrize("name", ["batch_norm", "conv3d_softmax_pool", "conv3d_div_pool_sum"])
+def test_windows_and_column_norms_leave_room_for_two_threadgroups(name: str) -> None:
+    entry = LIBRARY.entry(name)
+    size = entry.task.gpu_headlines[0]
+    lints = lint_kernel(entry.kernel(), entry.task, size, dtype_name="float32")
+    assert "threadgroup-memory" not in [each.kind for each in lints.found]

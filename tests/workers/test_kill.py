@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from time import monotonic
 
@@ -64,6 +65,22 @@ def kill_after(moments: Sequence[float], folder: Path, tmp_path: Path) -> None:
     assert results(db) - before == len(KERNELS)
 
 
+def test_killed_after_two_results(folder: Path, tmp_path: Path) -> None:
+    db, log = tmp_path / "results.db", tmp_path / "log"
+    run = start(folder, db, log)
+    while len(PRINTED.findall(log.read_text())) < 2:
+        assert run.poll() is None, log.read_text()
+        with suppress(subprocess.TimeoutExpired):
+            run.wait(0.05)
+    os.killpg(run.pid, signal.SIGKILL)
+    run.wait()
+    printed = len(PRINTED.findall(log.read_text()))
+    kept = results(db)
+    assert printed <= kept <= printed + 1, log.read_text()
+    assert start(folder, db, log).wait() == 1
+    assert results(db) - kept == len(KERNELS)
+
+
 @pytest.fixture
 def seconds(folder: Path, tmp_path: Path) -> float:
     """Return how long the run takes if it is not killed."""
@@ -72,6 +89,7 @@ def seconds(folder: Path, tmp_path: Path) -> float:
     return monotonic() - begin
 
 
+@pytest.mark.slow
 def test_killed_halfway(folder: Path, tmp_path: Path, seconds: float) -> None:
     kill_after([0.6 * seconds], folder, tmp_path)
 

@@ -132,6 +132,8 @@ def test_a_provider_that_always_fails_ends_with_an_error(
     assert "no such thing" in done.output
 
 
+# The short form has the loop's part of it: an error counts as an attempt, and the next is asked.
+@pytest.mark.slow
 def test_a_provider_that_fails_once_does_not_end_the_session(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

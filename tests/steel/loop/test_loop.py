@@ -80,19 +80,19 @@ def expect_apart(found: list[tuple[float, float]]) -> None:
 
 
 def test_parallel_searches_measure_one_kernel_at_a_time(folder: Path, session: Any) -> None:
-    subjects = kernels(folder, 3)
-    together = threading.Barrier(3)
+    subjects = kernels(folder, 2)
+    together = threading.Barrier(2)
 
     def script(brief: Brief, number: int) -> Proposal | None:
         if brief.round == 1:
-            together.wait(60)  # three are asked at a time, or none is answered
+            together.wait(60)  # two are asked at a time, or none is answered
         return proposal(work(300 - 100 * brief.round))
 
     proposer = Scripted(script)
     session(subjects, proposer, real=Limits(60), plan=QUICK, max_rounds=1, parallel=4)
     attempts = [each for one in subjects for each in session.history.attempts(one.place)]
     found = intervals(attempts)
-    assert len(found) == proposer.asked == 3
+    assert len(found) == proposer.asked == 2
     expect_apart(found)
 
 
