@@ -10,6 +10,7 @@ import pytest
 from metalbench import _core
 from metalbench.errors import CompileError
 from metalbench.msl import engine
+from metalbench.msl.frontend.standards import QUICK_MACRO
 from metalbench.msl.toolchain import compile, compile_batch
 
 SOURCE = """
@@ -142,3 +143,23 @@ def test_build_kernels_builds_each_kernel_once(monkeypatch):
     build_kernels(SOURCE, NAMES)
     monkeypatch.setattr("metalbench.msl.toolchain.compile_batch.compile_many", None)
     build_kernels(SOURCE, NAMES)
+
+
+def test_quick_batches_run_few_passes(monkeypatch):
+    monkeypatch.setattr("metalbench.msl.toolchain.compile_batch.usable_cores", lambda: 1)
+    flags = []
+    plain = compile_batch.assemble
+
+    def assemble(*arguments, **options):
+        flags.append(arguments[4])
+        return plain(*arguments, **options)
+
+    monkeypatch.setattr(compile_batch, "assemble", assemble)
+    paths = []
+    for macros in ({}, {QUICK_MACRO: "1"}):
+        program = engine.parse(SOURCE, "many.metal", macros)
+        engine.build_many(program, ["tripled", "squared"])
+        paths.append(engine.build(program, "tripled").path)
+    assert paths[0] != paths[1]
+    assert ["-O3" in each for each in flags] == [True, False]
+    assert ["-O1" in each for each in flags] == [False, True]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -38,7 +39,7 @@ def compiled(monkeypatch, tmp_path):
     plain = KernelCache._compile_source
 
     def compile_source(self, source, names):
-        found.append(source)
+        found.append(source.text)
         return plain(self, source, names)
 
     monkeypatch.setattr(KernelCache, "_compile_source", compile_source)
@@ -104,6 +105,43 @@ def test_checked_kernels_are_not_shared_with_others(compiled):
     Executable(build("add", (24,)), device="cpu")
     Executable(build("add", (24,)), device="cpu", checked=True)
     assert len(compiled) == 2
+
+
+def test_small_kernels_are_compiled_with_few_passes(compiled):
+    small, large = build("add", (24,)), build("add", (2 * kernels.QUICK_THREADS,))
+    assert list_texts(small) == list_texts(large)
+    for number, (plan, is_quick) in enumerate([(small, True), (large, False), (small, False)]):
+        cache = KernelCache(open_device("cpu"), checked=False)
+        cache.compile(plan.iterate_kernels())
+        assert [each.is_quick for each in cache._pipelines.values()] == [is_quick]
+        assert len(compiled) == number + 1
+
+
+def test_a_large_kernel_replaces_a_small_one_of_the_same_process(compiled):
+    cache = KernelCache(open_device("cpu"), checked=False)
+    for size in (24, 2 * kernels.QUICK_THREADS, 24):
+        cache.compile(build("add", (size,)).iterate_kernels())
+    assert len(compiled) == 2
+    assert [each.is_quick for each in cache._pipelines.values()] == [False]
+
+
+def test_small_and_large_kernels_of_a_program_are_one_source(compiled):
+    both = [
+        *build("add", (24,)).iterate_kernels(),
+        *build("multiply", (2 * kernels.QUICK_THREADS,)).iterate_kernels(),
+    ]
+    cache = KernelCache(open_device("cpu"), checked=False)
+    cache.compile(both)
+    assert len(compiled) == 1
+    assert [each.is_quick for each in cache._pipelines.values()] == [False, False]
+
+
+@pytest.mark.parametrize("length", ["for (", "lines"])
+def test_long_kernels_are_not_small(length):
+    (kernel,) = build("add", (24,)).iterate_kernels()
+    assert kernels.is_small(kernel)
+    more = "for (;;) {}" if length == "for (" else "\n" * kernels.QUICK_LINES
+    assert not kernels.is_small(replace(kernel, text=kernel.text + more))
 
 
 def test_old_kernels_are_dropped(compiled, monkeypatch):

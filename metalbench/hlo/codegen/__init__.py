@@ -13,7 +13,11 @@ from metalbench.hlo.codegen.kernel import (
 )
 from metalbench.hlo.codegen.library import format_library
 from metalbench.hlo.codegen.loops import build_loop_kernel
-from metalbench.hlo.codegen.matrices import build_matrix_kernel, build_row_product_kernel
+from metalbench.hlo.codegen.matrices import (
+    MATRIX_CALL,
+    build_matrix_kernel,
+    build_row_product_kernel,
+)
 from metalbench.hlo.codegen.rows import (
     build_attention_kernel,
     build_row_sums_kernel,
@@ -26,6 +30,7 @@ __all__ = [
     "DOUBLE_TYPE",
     "EMITTERS",
     "FACTORIZATIONS",
+    "MATRIX_CALL",
     "STAGED",
     "STAGED_BY_PASSES",
     "THREADS",

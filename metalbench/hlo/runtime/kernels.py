@@ -7,21 +7,40 @@ has a kernel with some text, so that later processes find it there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from metalbench import _core, build_cache
 from metalbench.devices import find_kind
 from metalbench.errors import MetalBenchError
-from metalbench.hlo.codegen import DOUBLE_TYPE, GeneratedKernel, format_library
+from metalbench.hlo.codegen import DOUBLE_TYPE, MATRIX_CALL, GeneratedKernel, format_library
 from metalbench.kernel.source_files import include_folders
-from metalbench.msl.frontend.standards import DOUBLE_MACRO
+from metalbench.msl.frontend.standards import DOUBLE_MACRO, QUICK_MACRO
 from metalbench.process import usable_cores
 
 # Compiled kernels that a process keeps; the oldest are dropped.
 MAX_KERNELS = 4096
+# Threads and lines of kernels that are compiled with few passes, if all of a program's new kernels
+# are so small. LLVM still vectorises the loop over threads, but it neither unrolls loops nor
+# combines the statements of a thread to vectors.
+QUICK_THREADS, QUICK_LINES = 1 << 15, 100
+
+
+class _KernelSource(NamedTuple):
+    """The text of a source, and whether its kernels are compiled with few passes."""
+
+    text: str
+    is_quick: bool
+
+
+class _CompiledKernel(NamedTuple):
+    """A pipeline, and whether it was compiled with few passes."""
+
+    pipeline: _core.Pipeline
+    is_quick: bool
 
 
 class KernelCache:
@@ -29,71 +48,95 @@ class KernelCache:
 
     def __init__(self, device: _core.Device, *, checked: bool) -> None:
         self._device, self._checked = device, checked
-        self._pipelines: dict[str, _core.Pipeline] = {}
+        self._pipelines: dict[str, _CompiledKernel] = {}
         # Such a driver would compile all kernels of a source that has one of them.
         self._is_stored = not find_kind(device.kind).compiles_whole_sources
+        self._may_be_quick = find_kind(device.kind).is_simulated and not checked
 
     def compile(self, kernels: Iterable[GeneratedKernel]) -> dict[str, _core.Pipeline]:
         """Return the pipelines of kernels by name. Raise CompileError."""
         given = {each.name: each for each in kernels}
         texts = {name: each.nameless_text for name, each in given.items()}
-        found = {text: self._pipelines.get(text) for text in texts.values()}
-        missing = {text: name for name, text in texts.items() if found[text] is None}
-        names: dict[str, dict[str, str]] = {}
+        large = {texts[name] for name, each in given.items() if not self._is_small(each)}
+        found: dict[str, _CompiledKernel] = {}
         unknown: dict[str, GeneratedKernel] = {}
-        for text, name in missing.items():
-            place = self._find_stored(given[name])
-            if place is None:
+        # Names by text of the kernels of each source.
+        sources: dict[_KernelSource, dict[str, str]] = {}
+        for name, text in texts.items():
+            known = self._pipelines.get(text)
+            if known is not None and not (known.is_quick and text in large):
+                found[text] = known
+                continue
+            source, its_name = self._find_stored(given[name])
+            if source is None or (source.is_quick and text in large):
                 unknown[text] = given[name]
             else:
-                names.setdefault(place[0], {})[text] = place[1]
+                sources.setdefault(source, {})[text] = its_name
         if unknown:
-            new = format_library(each.text for each in unknown.values())
-            names.setdefault(new, {}).update({text: each.name for text, each in unknown.items()})
-        for source, of_text in names.items():
-            found |= self._compile_source(source, of_text)
+            text = format_library(each.text for each in unknown.values())
+            new = _KernelSource(text, self._may_be_quick and large.isdisjoint(unknown))
+            names = {text: each.name for text, each in unknown.items()}
+            sources[new] = sources.get(new, {}) | names
+        for source, names in sources.items():
+            found |= self._compile_source(source, names)
         if unknown and self._is_stored:
             _store_source(new, unknown.values())
-        compiled = {text: each for text, each in found.items() if each is not None}
-        self._keep(compiled)
-        return {name: compiled[text] for name, text in texts.items()}
+        self._keep(found)
+        return {name: found[text].pipeline for name, text in texts.items()}
+
+    def _is_small(self, kernel: GeneratedKernel) -> bool:
+        return self._may_be_quick and is_small(kernel)
 
     def _compile_source(
-        self, source: str, names: Mapping[str, str]
-    ) -> dict[str, _core.Pipeline | None]:
-        """Return the pipelines of a source by text; `names` are those of the kernels by text."""
+        self, source: _KernelSource, names: Mapping[str, str]
+    ) -> dict[str, _CompiledKernel]:
+        """Return the kernels of a source by text; `names` are those of the kernels by text."""
+        macros = {DOUBLE_MACRO: "1"} if DOUBLE_TYPE in source.text else {}
         library = self._device.compile(
-            source,
+            source.text,
             filename="<hlo>",
-            macros={DOUBLE_MACRO: "1"} if DOUBLE_TYPE in source else {},
+            macros=macros | ({QUICK_MACRO: "1"} if source.is_quick else {}),
             include_dirs=include_folders(),
             fast_math=False,
             checked=self._checked,
         )
-        listed: Sequence[str] = list(names.values())
+        listed = list(names.values())
         library.prepare(listed)
         if len(listed) == 1:
-            return {text: library.pipeline(name) for text, name in names.items()}
-        # On devices where `prepare` does nothing, the pipelines are compiled here.
-        with ThreadPoolExecutor(usable_cores()) as pool:
-            return dict(zip(names, pool.map(library.pipeline, listed), strict=True))
+            pipelines = [library.pipeline(listed[0])]
+        else:
+            # On devices where `prepare` does nothing, the pipelines are compiled here.
+            with ThreadPoolExecutor(usable_cores()) as pool:
+                pipelines = list(pool.map(library.pipeline, listed))
+        return {
+            text: _CompiledKernel(each, source.is_quick)
+            for text, each in zip(names, pipelines, strict=True)
+        }
 
-    def _keep(self, compiled: Mapping[str, _core.Pipeline]) -> None:
+    def _keep(self, compiled: Mapping[str, _CompiledKernel]) -> None:
         self._pipelines.update(compiled)
         for text in list(self._pipelines)[: max(len(self._pipelines) - MAX_KERNELS, 0)]:
             self._pipelines.pop(text, None)
 
-    def _find_stored(self, kernel: GeneratedKernel) -> tuple[str, str] | None:
-        """Return a source that has a kernel, and the kernel's name in it; None if unknown."""
+    def _find_stored(self, kernel: GeneratedKernel) -> tuple[_KernelSource | None, str]:
+        """Return a source that has a kernel, or None, and the kernel's name in it."""
         record = build_cache.load(_compute_key(kernel)) if self._is_stored else None
         if record is None:
-            return None
+            return None, ""
         try:
-            source = _locate_source(record["source"]).read_text()
+            text = _locate_source(record["source"]).read_text()
         except OSError:
-            return None
-        is_intact = build_cache.digest(source) == record["source"]
-        return (source, record["name"]) if is_intact else None
+            return None, ""
+        if build_cache.digest(text) != record["source"]:
+            return None, ""
+        return _KernelSource(text, record["is_quick"]), record["name"]
+
+
+def is_small(kernel: GeneratedKernel) -> bool:
+    """Return whether a kernel runs so shortly that the time to compile it matters more."""
+    is_loop_free = not any(each in kernel.text for each in ("for (", "while (", MATRIX_CALL))
+    is_short = kernel.text.count("\n") <= QUICK_LINES
+    return kernel.threads <= QUICK_THREADS and is_loop_free and is_short
 
 
 @cache
@@ -112,13 +155,14 @@ def _locate_source(digest: str) -> Path:
     return build_cache.locate_file(digest, ".metal")
 
 
-def _store_source(source: str, kernels: Iterable[GeneratedKernel]) -> None:
+def _store_source(source: _KernelSource, kernels: Iterable[GeneratedKernel]) -> None:
     """Record a source for each of its kernels."""
-    digest = build_cache.digest(source)
+    digest = build_cache.digest(source.text)
+    record = {"source": digest, "is_quick": source.is_quick}
     try:
         with build_cache.write_atomically(_locate_source(digest)) as path:
-            path.write_text(source)
+            path.write_text(source.text)
         for each in kernels:
-            build_cache.store(_compute_key(each), {"source": digest, "name": each.name})
+            build_cache.store(_compute_key(each), record | {"name": each.name})
     except MetalBenchError:
         return  # The kernels' builds need the same cache, and report why it fails.

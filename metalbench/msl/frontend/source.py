@@ -100,6 +100,8 @@ class Source:
     include_dirs: tuple[str, ...] = ()
     # Whether `double` is allowed, which Metal does not have.
     allows_double: bool = False
+    # Whether LLVM runs few passes on kernels that do not synchronise.
+    compiles_quickly: bool = False
 
     @cached_property
     def tokens(self) -> Tokens:

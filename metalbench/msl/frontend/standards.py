@@ -10,6 +10,8 @@ VERSION_MACRO = "__METAL_VERSION__"
 # A compiler option of metalbench.hlo: if this macro is given to the compiler, a source may have
 # `double`, and literals with the suffix `L` have that type. `#define` in a source has no effect.
 DOUBLE_MACRO = "__METALBENCH_DOUBLE__"
+# Another one, for `cpu`: LLVM runs few passes on kernels that do not synchronise.
+QUICK_MACRO = "__METALBENCH_QUICK__"
 
 
 def define_version(standard: str) -> dict[str, str]:

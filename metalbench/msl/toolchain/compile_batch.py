@@ -15,7 +15,12 @@ from metalbench.msl.frontend.source import Source
 from metalbench.msl.ir.cut import PartitionedModule
 from metalbench.msl.ir.module import Module
 from metalbench.msl.ir.text import IrError
-from metalbench.msl.toolchain.clang import BuildOptions, find_toolchain, list_flags
+from metalbench.msl.toolchain.clang import (
+    QUICK_FLAGS,
+    BuildOptions,
+    find_toolchain,
+    list_flags,
+)
 from metalbench.msl.toolchain.compile import (
     MessageTranslator,
     assemble,
@@ -67,7 +72,10 @@ class BatchedTranslationUnit:
             parsing = self._options
         else:
             self._options = list_flags(checked=False, fast_math=fast_math)
+            # The same options for quick kernels, so that they use the same precompiled preamble.
             parsing = [*self._options, "-Xclang", "-disable-llvm-passes"]
+            if source.compiles_quickly:
+                self._options = [each for each in self._options if each != "-O3"] + QUICK_FLAGS
         # A source for a batch is rarely the only one, and a preamble that only one source has takes
         # a fifth longer.
         kind = {"make_head": make_head, "at_once": True}

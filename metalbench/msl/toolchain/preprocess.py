@@ -17,7 +17,7 @@ from metalbench.msl.frontend.language_rules import find_violations, read_version
 from metalbench.msl.frontend.lower import build_preamble
 from metalbench.msl.frontend.program_inputs import pass_program_inputs
 from metalbench.msl.frontend.source import Source
-from metalbench.msl.frontend.standards import DOUBLE_MACRO, VERSION_MACRO
+from metalbench.msl.frontend.standards import DOUBLE_MACRO, QUICK_MACRO, VERSION_MACRO
 from metalbench.msl.frontend.token_rewrites import rewrite_keywords
 from metalbench.msl.frontend.tokens import decode_file_name, replace_digraphs
 from metalbench.msl.frontend.unsupported import (
@@ -267,7 +267,9 @@ def parse(
     version = read_version(macros)
     expanded = preprocess(text, filename, macros, include_dirs)
     plain = replace_digraphs(blank_unknown_pragmas(expanded))
-    source = Source(text, filename, plain, tuple(include_dirs), DOUBLE_MACRO in macros)
+    source = Source(
+        text, filename, plain, tuple(include_dirs), DOUBLE_MACRO in macros, QUICK_MACRO in macros
+    )
     refuse_stray_text(source.tokens)
     if not source.tokens.is_balanced:
         _refuse_unbalanced(source)
