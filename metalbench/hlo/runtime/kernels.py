@@ -148,7 +148,7 @@ def find_kernels(device: _core.Device, *, checked: bool) -> KernelCache:
 def _compute_key(kernel: GeneratedKernel) -> str:
     """Return the key of the record of a kernel, which depends on the functions that it calls."""
     functions = format_library([kernel.text]).removesuffix(kernel.text)
-    return build_cache.digest("hlo kernel", functions, kernel.nameless_text)
+    return build_cache.digest("hlo kernel 2", functions, kernel.nameless_text)
 
 
 def _locate_source(digest: str) -> Path:
