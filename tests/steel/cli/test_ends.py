@@ -19,6 +19,15 @@ from agent_steel.history import History
 from metalbench.store.store import Store
 
 
+@pytest.fixture(autouse=True)
+def without_roofline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out the rates of plain kernels, which take most of a session: no end depends on them.
+
+    Searches of test_command.py measure them.
+    """
+    monkeypatch.setattr("agent_steel.loop.profiler.measure_roofline", lambda *_: None)
+
+
 def options(folder: Path, db: Path) -> list[str]:
     where = ["--kernels", str(folder), "--db", str(db), "--device", "cpu", "--time", "0.1"]
     return ["--kernel-name", "twice", "--loop", "--max-rounds", "20", *where]
