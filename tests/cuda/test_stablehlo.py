@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cuda.ptx import check_sound, read
 
-from metalbench.hlo.codegen import INCLUDE
+from metalbench.hlo.codegen.library import INCLUDE
 from metalbench.hlo.program import import_program
 from metalbench.hlo.runtime.plan import build_plan, format_source
 from metalbench.kernel.source_files import include_folders
