@@ -255,6 +255,40 @@ def factorizations_are_xlas_but_for_signs():
     check(lambda a: jnp.linalg.eigvalsh(a @ a.T), X, tolerance=1e-4)
 
 
+def triangular_systems_are_xlas():
+    random = np.random.default_rng(7)
+    # Three blocks, the last one not full.
+    a = (random.standard_normal((150, 150)) * 0.1 + 3 * np.eye(150)).astype(np.float32)
+    b = random.standard_normal((150, 20)).astype(np.float32)
+    for left, lower, transposed in ((1, 1, 0), (1, 0, 1), (0, 1, 0), (0, 0, 1), (0, 1, 1)):
+        check(
+            lambda a, b, left=left, lower=lower, transposed=transposed: lax.linalg.triangular_solve(
+                a, b, left_side=bool(left), lower=bool(lower), transpose_a=bool(transposed)
+            ),
+            a,
+            b if left else b.T.copy(),
+            tolerance=1e-4,
+        )
+    z = (X + 1j * X[::-1]).astype(np.complex64)
+    hermitian = np.kron(np.eye(5), z @ z.T.conj() + 4 * np.eye(4)).astype(np.complex64)
+    for matrix in (a @ a.T, hermitian):
+        check(jnp.linalg.cholesky, matrix, tolerance=1e-4)
+        check(lambda x: jnp.linalg.cholesky(x, upper=True), matrix, tolerance=1e-4)
+
+
+def movements_of_many_elements_are_xlas():
+    random = np.random.default_rng(9)
+    x = random.standard_normal((6, 48, 80)).astype(np.float32)
+    rows = random.integers(-60, 60, 70)
+    for axes in ((0, 2, 1), (2, 1, 0), (1, 0, 2), (2, 0, 1)):
+        check(lambda x, axes=axes: jnp.tanh(x.transpose(axes)) + 1, x)
+    check(lambda x, rows: x[0][rows] * 2, x, rows)
+    check(lambda x, rows: x[:, :, :72].transpose(0, 2, 1)[:, rows], x, rows)
+    check(lambda x: x + x[0] + x[:, :1, :] + x[0, 0, 0], x)
+    check(lambda x: x[:, ::-1, 3:79].reshape(48, 6, 76), x)
+    check(lambda x: (x[:, :, :24] + jnp.arange(24), jnp.flip(x, 2)), x)
+
+
 def loops_on_elements_are_xlas():
     random = np.random.default_rng(8)
     rows = random.standard_normal((20, 4, 8)).astype(np.float32)

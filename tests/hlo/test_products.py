@@ -58,7 +58,7 @@ MATRICES = {
     "plain": ("64x64", "64x80", "[1] x [0]", "ij,jk->ik"),
     "partial tiles": ("66x48", "48x93", "[1] x [0]", "ij,jk->ik"),
     "right transposed": ("65x48", "78x48", "[1] x [1]", "ij,kj->ik"),
-    "left transposed": ("66x100", "66x47", "[0] x [0]", "ji,jk->ik"),
+    "left transposed": ("96x100", "96x47", "[0] x [0]", "ji,jk->ik"),
     "batches": ("3x40x64", "3x96x64", "[2] x [2]", "bij,bkj->bik"),
     "two depths": ("6x8x64", "6x8x96", "[0, 1] x [0, 1]", "jki,jkn->in"),
     "outer axes": ("3x40x48", "48x4x64", "[2] x [0]", "aij,jmn->aimn"),
@@ -106,6 +106,22 @@ def test_products_that_do_not_repay_packing_stay():
           %p = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : ({a}, {b}) -> {c}
           return %p : {c} }}"""
         assert "packed" not in Executable(import_program(text), level=3, device="cpu").source
+
+
+def test_a_part_of_a_product_with_an_epilogue_uses_tiles():
+    a, c, part = (make_type(each) for each in ("96x96", "96x96", "40x96"))
+    text = f"""func.func @main(%a: {a}, %b: {a}) -> {part} {{
+      %p = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : ({a}, {a}) -> {c}
+      %q = stablehlo.add %p, %a : {c}
+      %r = stablehlo.slice %q [7:47, 0:96] : ({c}) -> {part}
+      return %r : {part} }}"""
+    program = Executable(import_program(text), level=2, device="cpu")
+    names = [each.name.rpartition("_")[0] for each in program.plan.iterate_kernels()]
+    assert names == ["pack_panels", "add", "slice"]
+    left, right = np.random.default_rng(2).normal(size=(2, 96, 96)).astype(np.float32)
+    (found,) = program(left, right)
+    expected = (left.astype(np.float64) @ right + left)[7:47]
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-4)
 
 
 CONVOLUTIONS = {

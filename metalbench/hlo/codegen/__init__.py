@@ -1,7 +1,11 @@
 """Generate kernels in the Metal Shading Language (MSL) from operations."""
 
 from metalbench.hlo.codegen.elementwise import DOUBLE_TYPE
-from metalbench.hlo.codegen.factorizations import FACTORIZATIONS
+from metalbench.hlo.codegen.factorizations import (
+    FACTORIZATIONS,
+    build_cholesky_kernel,
+    shares_cholesky,
+)
 from metalbench.hlo.codegen.kernel import (
     EMITTERS,
     THREADS,
@@ -9,6 +13,7 @@ from metalbench.hlo.codegen.kernel import (
     build_map_kernel,
     build_stage_kernel,
     build_update_kernel,
+    find_block,
     find_register_tile,
 )
 from metalbench.hlo.codegen.library import format_library
@@ -36,6 +41,7 @@ __all__ = [
     "THREADS",
     "GeneratedKernel",
     "build_attention_kernel",
+    "build_cholesky_kernel",
     "build_loop_kernel",
     "build_map_kernel",
     "build_matrix_kernel",
@@ -44,7 +50,9 @@ __all__ = [
     "build_rows_kernel",
     "build_stage_kernel",
     "build_update_kernel",
+    "find_block",
     "find_register_tile",
     "find_row_product",
     "format_library",
+    "shares_cholesky",
 ]

@@ -121,6 +121,39 @@ void lu(device T* a, device int* pivots, device int* permutation, threadgroup Pa
   }
 }
 
+// Factors a Hermitian matrix in place, of which the other triangle is zero. A SIMD-group updates a
+// row. `line` holds the conjugates of the last row or column of the factor.
+template <uint N, uint Threads, bool Lower, typename T>
+void cholesky(device T* a, threadgroup T* line, uint place, uint group, uint lane) {
+  for (uint k = place; k < N; k += Threads) line[k] = of_real<T>(0.0f);
+  for (uint k = 0; k < N; ++k) {
+    const RealNumber<T> root = precise::sqrt(real_part(a[k * (N + 1)]));
+    wait_for_all();
+    for (uint n = k + 1 + place; n < N; n += Threads) {
+      device T* own = Lower ? a + n * N + k : a + k * N + n;
+      const T scaled = *own / root;
+      *own = scaled;
+      line[n] = conjugate(scaled);
+    }
+    if (place == 0) a[k * (N + 1)] = of_real<T>(root);
+    wait_for_all();
+    for (uint row = k + 1 + group; row < N; row += Threads / 32u) {
+      device T* own = a + row * N;
+      const T factor = Lower ? own[k] : line[row];
+      const uint from = Lower ? k + 1 : row, to = Lower ? row + 1 : N;
+      for (uint first = from - from % 32u; first < to; first += 32u) {
+        const uint column = first + lane;
+        if (N % 32u != 0u && column >= N) continue;
+        const T other = Lower ? line[column] : a[k * N + column];
+        // Other elements are written back unchanged, because masked stores are slow on `cpu`.
+        const T changed = own[column] - times(factor, other);
+        own[column] = column >= from && column < to ? changed : own[column];
+      }
+    }
+    wait_for_all();
+  }
+}
+
 // Factors a matrix in place, in the layout of LAPACK's geqrf: R is the upper triangle. Below it are
 // the vectors v (with first element 1) of the reflectors I - tau v v*, whose product is Q.
 template <uint Rows, uint Columns, uint Threads, typename T, typename Pair>

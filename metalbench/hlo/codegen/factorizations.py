@@ -12,7 +12,7 @@ from metalbench.hlo.ir import Operation, TensorValue
 
 # Kernels that call these functions need the header.
 FACTORIZATION_CALLS, FACTORIZATION_HEADER = (
-    ("shlo::qr<", "shlo::eigh<", "shlo::lu<", "shlo::reflectors_"),
+    ("shlo::qr<", "shlo::cholesky<", "shlo::eigh<", "shlo::lu<", "shlo::reflectors_"),
     "factorizations.h",
 )
 DOUBLE_FACTORIZATION_HEADER = "double_factorizations.h"
@@ -85,6 +85,42 @@ def build_lu_kernel(
         )
 
     return _build_kernel(name, operation, threads, write)
+
+
+# Smaller matrices take a thread each, larger ones do not fit into threadgroup memory line by line.
+MIN_CHOLESKY, MAX_LINE_BYTES = 17, 16384
+
+
+def shares_cholesky(operation: Operation) -> bool:
+    """Return whether a threadgroup computes a Cholesky decomposition, not a single thread."""
+    type_ = operation.operands[0].type
+    size = type_.shape[-1]
+    fits = size * type_.element.storage.itemsize <= MAX_LINE_BYTES
+    return type_.element.name in _TYPES and size >= MIN_CHOLESKY and fits
+
+
+def build_cholesky_kernel(
+    name: str, operation: Operation, inlined: set[TensorValue], *, device: str = ""
+) -> GeneratedKernel:
+    """Return a kernel that copies one triangle and factors it; the other triangle is zero."""
+    (matrix,) = operation.operands
+    size, _ = _find_matrix_sizes(operation)
+    lower, kind = bool(operation.attributes.get("lower", False)), get_msl_type(matrix.type)
+
+    def write(writer: KernelWriter) -> None:
+        own = writer.declare("uint", f"matrix * {size * size}u")
+        given = writer.bind_buffer(matrix)
+        writer.add_line(f"threadgroup {kind} line[{size}];")
+        with writer.open_block(f"for (uint k = place; k < {size * size}u; k += {MAX_THREADS}u)"):
+            is_own = f"k % {size}u {'<=' if lower else '>='} k / {size}u"
+            writer.add_line(f"out0[{own} + k] = {is_own} ? {given}[{own} + k] : {kind}(0);")
+        writer.add_line("shlo::wait_for_all();")
+        writer.add_line(
+            f"shlo::cholesky<{size}, {MAX_THREADS}, {str(lower).lower()}>"
+            f"(out0 + {own}, line, place, group, lane);"
+        )
+
+    return _build_kernel(name, operation, MAX_THREADS, write)
 
 
 def build_eigh_kernel(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from metalbench.errors import Unsupported
@@ -36,6 +36,7 @@ from metalbench.hlo.codegen.writer import (
     get_msl_type,
 )
 from metalbench.hlo.ir import Operation, TensorValue
+from metalbench.hlo.operations import is_elementwise
 
 # Rows and columns of sums that a thread holds in registers.
 MAX_ROWS, MAX_COLUMNS = 4, 16
@@ -279,11 +280,13 @@ def build_map_kernel(
     inlined: set[TensorValue],
     *,
     tile: RegisterTile | None = None,
+    block: tuple[int, ...] = (),
 ) -> GeneratedKernel:
     """Return a kernel with one thread for each element of `roots`: results of one operation.
 
-    If the roots are computed from a matrix product, a thread may compute a `tile` of it. Raise
-    AssertionError if the roots differ in shape: they would need more than one iteration space.
+    If the roots are computed from a matrix product, a thread may compute a `tile` of it. A thread
+    may also compute a `block` of elements. Raise AssertionError if the roots differ in shape: they
+    would need more than one iteration space.
     """
     writer = KernelWriter(EMITTERS, inlined)
     spaces = {root.type.shape for root in roots}
@@ -296,11 +299,91 @@ def build_map_kernel(
             raise AssertionError(f"[{name}] expected an operation with an emitter, got {root}")
     if tile is not None:
         return _build_tiled_kernel(name, roots[0], writer, tile)
+    if block:
+        return _build_block_kernel(name, roots, writer, block)
     index = writer.unravel_index(THREAD, roots[0].type.shape)
     found = [writer.emit_root(root, index) for root in roots]
     for number, element in enumerate(found):
         writer.add_line(f"out{number}[i] = {element};")
     return build_kernel(name, writer, roots, roots[0].type.size)
+
+
+# Extents of a block: along the last axis, and along the axis that is the last one of an operand.
+RUNS, CROSSING = (32, 16, 8), (16, 8)
+# Smaller results do not repay the loops.
+MIN_BLOCKED = 4096
+
+
+def find_block(roots: Sequence[TensorValue], inlined: set[TensorValue]) -> tuple[int, ...]:
+    """Return the extents of a block of elements that a thread of a CPU computes, or nothing.
+
+    Elements of a block have common indices, and contiguous ones are loaded as vectors. That pays
+    where elements are moved. A transpose gets a block of two axes: its elements are few cache lines
+    of the operand. Kernels with loops or choices have no block.
+    """
+    shape = roots[0].type.shape
+    if roots[0].type.size < MIN_BLOCKED:
+        return ()
+    moves, crossed = False, len(shape) - 1
+    waiting, seen = list(roots), set(roots)
+    while waiting:
+        operation = waiting.pop().operation
+        if operation is None or operation.name == "constant":
+            continue
+        if operation.name not in _STRAIGHT and not is_elementwise(operation):
+            return ()
+        result, operands = operation.results[0], operation.operands
+        sizes = [each.type.size for each in operands if each.type.shape != result.type.shape]
+        moves |= any(each > 1 for each in sizes)
+        if operation.name == "transpose" and result.type.shape == shape:
+            order, moves = operation.attributes["permutation"], True
+            crossed = order.index(len(shape) - 1)
+        new = [each for each in operands if each in inlined and each not in seen]
+        seen.update(new)
+        waiting += new
+    runs = [each for each in RUNS if shape[-1] % each == 0]
+    if not moves or not runs:
+        return ()
+    extents = [1] * len(shape)
+    extents[-1] = runs[0]
+    if crossed != len(shape) - 1:
+        sides = [each for each in CROSSING if shape[crossed] % each == 0 and shape[-1] % each == 0]
+        if not sides:
+            return ()
+        extents[crossed] = extents[-1] = sides[0]
+    return tuple(extents)
+
+
+# Movements of which every element has one source.
+_STRAIGHT = frozenset(
+    {*STATIC_MOVEMENT_EMITTERS, *DYNAMIC_MOVEMENT_EMITTERS} - {"concatenate", "pad"}
+)
+
+
+def _build_block_kernel(
+    name: str, roots: Sequence[TensorValue], writer: KernelWriter, block: tuple[int, ...]
+) -> GeneratedKernel:
+    """Return a kernel with one thread for each block of elements."""
+    shape = roots[0].type.shape
+    blocks = [size // extent for size, extent in zip(shape, block, strict=True)]
+    tile = writer.unravel_index(THREAD, blocks)
+    index = list(tile)
+    with ExitStack() as stack:
+        for axis, extent in enumerate(block):
+            if extent == 1:
+                continue
+            counter = writer.make_name("n")
+            if axis == len(shape) - 1:
+                writer.add_line("#pragma clang loop vectorize(assume_safety)")
+            stack.enter_context(writer.open_block(format_loop(counter, extent)))
+            at = tile[axis]
+            index[axis] = counter if at == "0" else f"{at} * {extent} + {counter}"
+            index[axis] = writer.declare_index(index[axis])
+        found = [writer.emit_root(root, tuple(index)) for root in roots]
+        place = writer.linearize(index, shape)
+        for number, element in enumerate(found):
+            writer.add_line(f"out{number}[{place}] = {element};")
+    return build_kernel(name, writer, roots, math.prod(blocks))
 
 
 def build_update_kernel(

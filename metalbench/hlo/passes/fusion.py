@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from metalbench.hlo.ir import Block, Operation, TensorValue, find_splat
+from metalbench.hlo.ir import Block, Operation, TensorValue, count_uses, find_splat
 from metalbench.hlo.operations import (
     ELEMENTWISE,
     FUSED,
@@ -126,12 +126,15 @@ def _inline_by_accesses(
 ) -> set[TensorValue]:
     """Return the values that the cost model inlines."""
     costs = _estimate_costs(block)
+    products = _find_epilogues(block)
     accesses: Counter[TensorValue] = Counter()
     users: dict[TensorValue, list[Operation]] = {}
     inlined: set[TensorValue] = set()
     for operation in reversed(block.operations):
         for value in operation.results:
-            if value not in kept and _is_cheap(value, accesses, users, costs, inlined):
+            if value in kept or (value in products and not _ends_elementwise(value, users)):
+                continue
+            if _is_cheap(value, accesses, users, costs, inlined):
                 inlined.add(value)
         for value in operation.find_inputs():
             users.setdefault(value, []).append(operation)
@@ -141,6 +144,36 @@ def _inline_by_accesses(
         if any(each not in inlined for each in operation.results):
             inlined.difference_update(operation.results)
     return inlined
+
+
+def _find_epilogues(block: Block) -> set[TensorValue]:
+    """Return the matrix products, and the values that are computed from one element of one."""
+    uses = count_uses(block)
+    found: set[TensorValue] = set()
+    for operation in block.operations:
+        result = operation.results[0] if operation.results else None
+        if is_matrix_product(operation) or (
+            is_elementwise(operation)
+            and any(
+                each in found and uses[each] == 1 and each.type.shape == result.type.shape
+                for each in operation.operands
+                if result is not None
+            )
+        ):
+            found.update(operation.results)
+    return found
+
+
+def _ends_elementwise(value: TensorValue, users: dict[TensorValue, list[Operation]]) -> bool:
+    """Return whether only elementwise operations on the same shape use a value.
+
+    Only they can use tiles: movements would need single elements of a product.
+    """
+    shape = value.type.shape
+    return all(
+        each.name in ELEMENTWISE and each.results[0].type.shape == shape
+        for each in users.get(value, [])
+    )
 
 
 def _inline_epilogues(block: Block, inlined: set[TensorValue], kept: set[TensorValue]) -> None:
@@ -252,12 +285,7 @@ def _is_cheap(
         return value.type.size == 1 or find_splat(operation.attributes["value"]) is not None
     repeats = accesses[value] / max(value.type.size, 1)
     if is_matrix_product(operation):
-        # Only elementwise operations can use tiles: movements would need single elements.
-        shape = value.type.shape
-        return repeats <= 1 and all(
-            each.name in ELEMENTWISE and each.results[0].type.shape == shape
-            for each in users.get(value, [])
-        )
+        return repeats <= 1
     if operation.name in LOOPS:
         # Inline it as the beginning of an epilogue: each element is used once, at its index.
         return repeats <= 1 and all(

@@ -24,6 +24,7 @@ from metalbench.hlo.passes.matrix_products import restore_unit_batches
 from metalbench.hlo.passes.packed_products import pack_products
 from metalbench.hlo.passes.prefix_reductions import lower_prefix_reductions
 from metalbench.hlo.passes.row_fusion import fuse_attention, fuse_row_products, fuse_rows
+from metalbench.hlo.passes.triangular_solves import split_triangular_solves
 
 # Passes for every program, at all levels.
 INITIAL_PASSES: dict[str, Callable[[Block], None]] = {
@@ -58,6 +59,7 @@ def _select_and_clean(block: Block, device: str) -> None:
 PASSES_BY_LEVEL: dict[str, tuple[int, Callable[[Block, str], None]]] = {
     "fold-splats": (1, lambda block, _: fold_splats(block)),
     "fuse-loops": (1, lambda block, _: _fuse_and_clean(block)),
+    "split-triangular-solves": (1, lambda block, _: split_triangular_solves(block)),
     "restore-unit-batches": (3, lambda block, _: _restore_and_clean(block)),
     "fuse-rows": (3, lambda block, _: fuse_rows(block)),
     "fuse-attention": (3, fuse_attention),

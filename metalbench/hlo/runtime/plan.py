@@ -14,6 +14,7 @@ from metalbench.hlo.codegen import (
     STAGED_BY_PASSES,
     GeneratedKernel,
     build_attention_kernel,
+    build_cholesky_kernel,
     build_loop_kernel,
     build_map_kernel,
     build_matrix_kernel,
@@ -22,9 +23,11 @@ from metalbench.hlo.codegen import (
     build_rows_kernel,
     build_stage_kernel,
     build_update_kernel,
+    find_block,
     find_register_tile,
     find_row_product,
     format_library,
+    shares_cholesky,
 )
 from metalbench.hlo.ir import Block, Operation, TensorValue
 from metalbench.hlo.operations import CONTROL_FLOW, FUSED_LOOPS, HOST_CALLS
@@ -219,7 +222,10 @@ class _Planner:
             kernel = build_update_kernel(self._make_name(operation), operation, inlined)
             return PlanStep(operation, [self._deduplicate(kernel)], updated=operation.operands[0])
         updated = None
-        if operation.name in _STAGED:
+        if operation.name == "cholesky" and shares_cholesky(operation):
+            write = build_cholesky_kernel
+            kernels = [write(self._make_name(operation), operation, inlined, device=self._device)]
+        elif operation.name in _STAGED:
             stages = _STAGED[operation.name](operation)
             if self._level and can_scatter_in_place(operation, inlined):
                 # Without the stage that copies the operand.
@@ -246,7 +252,8 @@ class _Planner:
         tile = find_register_tile(results, inlined) if self._level else None
         if tile is not None and can_use_tiles(tile.product, self._device):
             return build_matrix_kernel(name, results, tile.product, inlined)
-        return build_map_kernel(name, results, inlined, tile=tile)
+        block = find_block(results, inlined) if self._level and self._device == "cpu" else ()
+        return build_map_kernel(name, results, inlined, tile=tile, block=block)
 
     def _deduplicate(self, kernel: GeneratedKernel) -> GeneratedKernel:
         """Return the kernel with the name and text of the first identical kernel."""
