@@ -201,7 +201,7 @@ def test_plan_writes_regions_longer_than_the_stack():
       }}) {{dimensions = array<i64: 1>}} : (tensor<4x3xf32>, tensor<f32>) -> {T}
       return %r : {T} }}"""
     (kernel,) = build_plan(import_program(text), 2).iterate_kernels()
-    assert kernel.text.count("precise::sin") == 1500
+    assert kernel.text.count("shlo::sin(") == 1500
 
 
 def test_verify_limits_indices_to_32_bits():
