@@ -23,6 +23,9 @@ constexpr std::uint64_t first_measurements = 3;
 constexpr std::uint64_t measurement_period = 256;
 // Waking the workers and waiting for them takes about this long.
 constexpr double short_ns = 30e3;
+// A launch of at most this time is measured on the calling thread: on a busy machine the workers
+// wake late, and short launches would seem long.
+constexpr double trial_ns = 300e3;
 
 struct CpuLaunch final : QueuedLaunch {
   std::unique_ptr<Launch> launch;  // null while the launch is pending
@@ -51,7 +54,7 @@ class CpuQueue final : public Queue {
     if (launch.launch == nullptr) flush();
     launch.launch->rebind(buffers);
     const std::uint64_t run = launch.runs++;
-    if (pending_.empty() && launch.work_ns < short_ns) {
+    if (pending_.empty() && launch.work_ns < longest_here(launch)) {
       run_here(launch);
     } else if (run < first_measurements || run % measurement_period == 0) {
       flush();
@@ -91,8 +94,19 @@ class CpuQueue final : public Queue {
     return device_->allocate(size);
   }
 
+  // Workers cannot share a single threadgroup.
+  static double longest_here(const CpuLaunch& launch) {
+    return launch.launch->groups > 1 ? short_ns : trial_ns;
+  }
+
   // A shorter time than before counts at once: then nothing else has run meanwhile.
   void measure(CpuLaunch& launch) {
+    if (launch.work_ns < trial_ns) {
+      const SteadyClock::time_point begin = SteadyClock::now();
+      run_on_this_thread(launch);
+      launch.work_ns = std::min(launch.work_ns, nanoseconds_since(begin));
+      return;
+    }
     const double elapsed = run_on_workers(std::span(&launch.launch, 1));
     const auto workers = std::min<std::uint64_t>(device_->info().cores, launch.launch->groups);
     launch.work_ns = std::min(launch.work_ns, elapsed * static_cast<double>(workers));
@@ -100,9 +114,17 @@ class CpuQueue final : public Queue {
 
   void run_here(CpuLaunch& launch) {
     const SteadyClock::time_point begin = SteadyClock::now();
+    run_on_this_thread(launch);
+    launch.add_run(nanoseconds_since(begin));
+  }
+
+  void run_on_this_thread(CpuLaunch& launch) {
     const Fault fault = Pool::run_here(launch.launch);
     if (fault) throw KernelFault(describe(*launch.launch, fault, context_));
-    launch.add_run(std::chrono::duration<double, std::nano>(SteadyClock::now() - begin).count());
+  }
+
+  static double nanoseconds_since(SteadyClock::time_point begin) {
+    return std::chrono::duration<double, std::nano>(SteadyClock::now() - begin).count();
   }
 
   void flush() {
