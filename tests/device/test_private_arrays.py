@@ -98,9 +98,11 @@ def test_full_unrolling_leaves_a_kernel_of_many_matrices_small(device, compile_k
 
 
 _COMPILED = (".ll", ".so")
+# The definition makes a source with and one without a pragma take the preprocessor.
 SUM_OF_QUADS = """
+#define QUADS 8
 kernel void sum(device const float4* a, device float* y, uint i [[thread_position_in_grid]]) {
-  float4 kept[8];
+  float4 kept[QUADS];
   PRAGMA
   for (uint k = 0; k < 8; ++k) kept[k] = a[k * 32 + i];
   float4 all = 0.0f;

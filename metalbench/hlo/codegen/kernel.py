@@ -311,7 +311,7 @@ def build_map_kernel(
 # Extents of a block: along the last axis, and along the axis that is the last one of an operand.
 RUNS, CROSSING = (32, 16, 8), (16, 8)
 # Smaller results do not repay the loops.
-MIN_BLOCKED = 4096
+MIN_BLOCKED = 1 << 16
 
 
 def find_block(roots: Sequence[TensorValue], inlined: set[TensorValue]) -> tuple[int, ...]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 
+from metalbench.devices import find_kind
 from metalbench.hlo.ir import Block, Operation, TensorType, TensorValue
 from metalbench.hlo.operations import CONTROL_FLOW
 from metalbench.hlo.passes.matrix_products import MatrixProductShape, find_product_shape
@@ -31,7 +32,7 @@ SMALL_SIZE = 4096
 
 def pack_products(block: Block, device: str = "") -> None:
     """Pack products in place, also in regions of control flow; `device` is the target kind."""
-    if device != "cpu":
+    if not find_kind(device).is_simulated:
         return
     operations: list[Operation] = []
     for operation in block.operations:

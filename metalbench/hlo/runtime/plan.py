@@ -252,7 +252,8 @@ class _Planner:
         tile = find_register_tile(results, inlined) if self._level else None
         if tile is not None and can_use_tiles(tile.product, self._device):
             return build_matrix_kernel(name, results, tile.product, inlined)
-        block = find_block(results, inlined) if self._level and self._device == "cpu" else ()
+        moves_blocks = self._level and find_kind(self._device).is_simulated
+        block = find_block(results, inlined) if moves_blocks else ()
         return build_map_kernel(name, results, inlined, tile=tile, block=block)
 
     def _deduplicate(self, kernel: GeneratedKernel) -> GeneratedKernel:
