@@ -1,4 +1,4 @@
-"""Train Flax models with Optax through the plugin; the losses of 20 steps are those of XLA:CPU."""
+"""Train Flax models with Optax through the plugin; the losses of 200 steps are those of XLA:CPU."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import optax
 
 CPU = jax.devices("cpu")[0]
-STEPS = 20
+STEPS = 200
 
 
 class Block(nn.Module):
@@ -84,7 +84,8 @@ def losses(device, model, inputs, labels):
 def compare(model, inputs, labels):
     found = losses(jax.devices()[0], model, inputs, labels)
     expected = losses(CPU, model, inputs, labels)
-    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    # The losses fall to a thousandth, and rounding is of the first ones.
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
     assert found[-1] < found[0] / 2
 
 
