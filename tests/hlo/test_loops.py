@@ -216,3 +216,50 @@ def test_a_loop_on_elements_is_one_kernel(place, level):
     np.testing.assert_allclose(found, state, rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(stacked, rows, rtol=1e-5, atol=1e-5)
     assert count == 6
+
+
+SUM = """func.func @main(%x: tensor<3xTYPE>) -> (tensor<3xTYPE>, tensor<TYPE>) {
+  %start = stablehlo.constant dense<START> : tensor<TYPE>
+  %r:2 = stablehlo.while(%i = %start, %s = %x) : tensor<TYPE>, tensor<3xTYPE>
+    cond { %n = stablehlo.constant dense<BOUND> : tensor<TYPE>
+           %p = stablehlo.compare LT, %i, %n : (tensor<TYPE>, tensor<TYPE>) -> tensor<i1>
+           stablehlo.return %p : tensor<i1> }
+    do { %step = stablehlo.constant dense<STEP> : tensor<TYPE>
+         %j = stablehlo.add %i, %step : tensor<TYPE>
+         %b = stablehlo.broadcast_in_dim %i, dims = [] : (tensor<TYPE>) -> tensor<3xTYPE>
+         %t = stablehlo.xor %s, %b : tensor<3xTYPE>
+         stablehlo.return %j, %t : tensor<TYPE>, tensor<3xTYPE> }
+  return %r#1, %r#0 : tensor<3xTYPE>, tensor<TYPE>
+}"""
+
+
+def write_sum(kind, start, bound, step):
+    text = SUM.replace("TYPE", kind).replace("START", str(start))
+    return text.replace("BOUND", str(bound)).replace("STEP", str(step))
+
+
+@pytest.mark.parametrize(
+    ("kind", "dtype", "start", "bound", "step"),
+    [
+        ("i32", np.int32, -(2**31) + 5, 2**31 - 2**28, 2**27),
+        ("i64", np.int64, -(2**40), 2**40, 10**11 + 7),
+        ("ui32", np.uint32, 2**31, 2**32 - 2**28, 2**27),
+    ],
+)
+def test_counters_of_one_kernel_do_not_overflow(kind, dtype, start, bound, step):
+    text = write_sum(kind, start, bound, step)
+    program = Executable(import_program(text), device="cpu")
+    assert "counted_loop" in program.source
+    expected = 0
+    for number in range(start, bound, step):
+        expected ^= number
+    found, count = program(np.zeros(3, dtype))
+    assert found.tolist() == [expected] * 3
+    assert count == start + step * len(range(start, bound, step))
+
+
+@pytest.mark.parametrize(("bound", "is_fused"), [(2**20, True), (2**20 + 1, False), (2**40, False)])
+def test_a_loop_of_too_many_iterations_is_not_one_kernel(bound, is_fused):
+    text = write_sum("i64", 0, bound, 1)
+    source = "".join(each.text for each in build_plan(import_program(text), 2).iterate_kernels())
+    assert ("counted_loop" in source) is is_fused

@@ -42,11 +42,7 @@ def build_qr_kernel(
     reflectors = min(rows, columns)
 
     def write(writer: KernelWriter) -> None:
-        own = writer.declare("uint", f"matrix * {rows * columns}u")
-        given = writer.bind_buffer(matrix)
-        with writer.open_block(f"for (uint k = place; k < {rows * columns}u; k += {threads}u)"):
-            writer.add_line(f"out0[{own} + k] = {given}[{own} + k];")
-        writer.add_line("shlo::wait_for_all();")
+        own = _copy_matrix(writer, matrix, threads)
         writer.add_line(
             f"shlo::qr<{rows}, {columns}, {threads}>"
             f"(out0 + {own}, out1 + matrix * {reflectors}u, partial, place);"
@@ -69,11 +65,7 @@ def build_lu_kernel(
     threads = MIN_THREADS if max(rows, columns) <= SMALL_SIZE else MAX_THREADS
 
     def write(writer: KernelWriter) -> None:
-        own = writer.declare("uint", f"matrix * {rows * columns}u")
-        given = writer.bind_buffer(matrix)
-        with writer.open_block(f"for (uint k = place; k < {rows * columns}u; k += {threads}u)"):
-            writer.add_line(f"out0[{own} + k] = {given}[{own} + k];")
-        writer.add_line("shlo::wait_for_all();")
+        own = _copy_matrix(writer, matrix, threads)
         outputs = [
             f"out0 + {own}",
             f"out1 + matrix * {min(rows, columns)}u",
@@ -170,6 +162,17 @@ def _find_matrix_sizes(operation: Operation) -> tuple[int, int]:
         expected = " or ".join(_TYPES)
         raise Unsupported(f"{operation.where}: expected matrices of {expected}, got {type_}")
     return type_.shape[-2], type_.shape[-1]
+
+
+def _copy_matrix(writer: KernelWriter, matrix: TensorValue, threads: int) -> str:
+    """Write the copy of a matrix to the first result; return where it begins."""
+    size = matrix.type.shape[-2] * matrix.type.shape[-1]
+    own = writer.declare("uint", f"matrix * {size}u")
+    given = writer.bind_buffer(matrix)
+    with writer.open_block(f"for (uint k = place; k < {size}u; k += {threads}u)"):
+        writer.add_line(f"out0[{own} + k] = {given}[{own} + k];")
+    writer.add_line("shlo::wait_for_all();")
+    return own
 
 
 def _build_kernel(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from metalbench.devices import find_kind
 from metalbench.hlo.codegen.kernel import EMITTERS, GeneratedKernel, build_kernel
@@ -24,9 +25,7 @@ def build_loop_kernel(
     inside = {each for one in body.operations for each in one.results}
     writer = KernelWriter(EMITTERS, inlined | inside)
     index = writer.unravel_index(THREAD, form.shape)
-    size = 1
-    for each in form.shape:
-        size *= each
+    size = prod(form.shape)
     arguments = [body.arguments[number] for number in form.states]
     states = [
         writer.declare_variable(get_msl_type(each.type), writer.emit_value(given, place), "s")
@@ -38,8 +37,9 @@ def build_loop_kernel(
         writer.add_line("simdgroup_barrier(mem_flags::mem_none);")
     counter = body.arguments[form.counter]
     with writer.open_block(format_loop("turn", form.iterations)):
-        number = f"{form.start} + {form.step} * turn" if form.step != 1 else f"{form.start} + turn"
-        type_ = get_msl_type(counter.type)
+        # Signed arithmetic may overflow on the way to a counter that fits.
+        type_, wide = get_msl_type(counter.type), counter.type.element.wrapping
+        number = f"{wide}({form.start}) + {wide}({form.step}) * {wide}(turn)"
         writer.bind_value(counter, (), writer.declare(type_, f"{type_}({number})", "c"))
         for each, state in zip(arguments, states, strict=True):
             writer.bind_value(each, _find_place(each, index), state)

@@ -140,8 +140,8 @@ def count_iterations(counter: LoopCounter | None) -> int | None:
 
 # Operations of a body: a long kernel compiles slowly.
 MAX_OPERATIONS = 300
-# Iterations of which the places of stacked results are computed.
-MAX_STACKED = 1 << 20
+# Nothing ends a kernel between its iterations, and the places of stacked results are computed.
+MAX_ITERATIONS = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -226,7 +226,9 @@ def find_element_loop(loop: Operation) -> ElementLoop | None:
     """Return the form of a loop that one kernel can run, or None."""
     counter = find_loop_counter(loop)
     iterations = count_iterations(counter)
-    if counter is None or not iterations or not isinstance(counter.start, int):
+    if counter is None or not isinstance(counter.start, int):
+        return None
+    if iterations is None or not 0 < iterations <= MAX_ITERATIONS:
         return None
     condition, body = loop.regions
     if len(body.operations) > MAX_OPERATIONS or not all(map(_is_movable, body.operations)):
@@ -317,8 +319,6 @@ def _fills_stacks(body: Block, form: ElementLoop) -> bool:
     """Return whether the iterations write each slice of the stacked results once."""
     if not form.stacked:
         return True
-    if form.iterations > MAX_STACKED:
-        return False
     for number in form.stacked:
         update = body.returned[number].operation
         if update is None or body.arguments[number].type.shape[0] != form.iterations:

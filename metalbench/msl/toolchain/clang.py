@@ -314,10 +314,7 @@ LANE_FLAGS = [
 # nothing to do. Loop strength reduction and post-RA scheduling take long without a gain. The
 # modules have no debug information of variables, which only the older of LLVM's two implementations
 # detects immediately.
-VECTOR_FLAGS = [
-    "-O1",
-    *WRAPPING_FLAGS,
-    *_NO_VECTORISATION,
+_FEW_PASSES = [
     "-fno-unroll-loops",
     "-mllvm",
     "-disable-lsr",
@@ -326,18 +323,10 @@ VECTOR_FLAGS = [
     "-mllvm",
     "-experimental-debug-variable-locations=false",
 ]
+VECTOR_FLAGS = ["-O1", *WRAPPING_FLAGS, *_NO_VECTORISATION, *_FEW_PASSES]
 # Instead of -O3 for small kernels that do not synchronise: two thirds of the time. The loop over
 # threads is vectorised, because its metadata requests that at any level.
-QUICK_FLAGS = [
-    "-O1",
-    "-fno-unroll-loops",
-    "-mllvm",
-    "-disable-lsr",
-    "-mllvm",
-    "-post-RA-scheduler=0",
-    "-mllvm",
-    "-experimental-debug-variable-locations=false",
-]
+QUICK_FLAGS = ["-O1", *_FEW_PASSES]
 # Flags for a GPU. Matrices must be in registers, which cannot be indexed: all loops over their
 # elements must be unrolled and all functions inlined, or the elements are in local memory.
 GPU_FLAGS = [
