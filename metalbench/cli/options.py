@@ -515,6 +515,7 @@ class RunConfig:
     target: str
     quiet: bool = False
     verbose: bool = False
+    sort: str = "ratio"
     tuned: bool = False
     record: bool = False
     capture: Path | None = None
@@ -540,6 +541,7 @@ class RunConfig:
             target=options["target"],
             quiet=options["quiet"],
             verbose=options["verbose"],
+            sort=options["sort"],
             tuned=options["tuned"],
             record=options["record"],
             capture=options["capture"],

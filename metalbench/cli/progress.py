@@ -18,6 +18,7 @@ from metalbench.report.terminal import HEADING, QUIET, STATUS_STYLES
 from metalbench.run.trial import Stage
 
 if TYPE_CHECKING:
+    from metalbench.measure.measurement import Measurement
     from metalbench.store.result import Result
 
 BAR_WIDTH = 20
@@ -174,11 +175,20 @@ class LineProgress(ProgressDisplay):
         text = Text(f"{self.position} {self.kernel}: ")
         text.append(result.status.value, style=STATUS_STYLES[result.status])
         if result.measurement is not None:
-            text.append(f", {numbers.time(result.measurement.candidate_ns)}")
+            text.append(_describe_times(result.measurement))
         if len(self.results) < self._total:
             self._kernel_start = self._clock()
             text.append(f"; {_describe_remaining(self.seconds_left)}")
         self._console.print(text)
+
+
+def _describe_times(measured: Measurement) -> str:
+    """Return ``, 12.35 us, MLX / kernel 2.01x [1.99, 2.02]``; without a ratio if none is known."""
+    interval, unit = numbers.in_time_unit(measured.candidate_ns)
+    text = f", {numbers.estimate(interval)}{unit}"
+    if measured.ratio is None:
+        return text
+    return f"{text}, MLX / kernel {numbers.ratio(measured.ratio)}"
 
 
 def _describe_remaining(seconds: float) -> str:

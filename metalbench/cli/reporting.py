@@ -115,7 +115,7 @@ def report(out: Console, outcome: Outcome, config: RunConfig, seconds: float) ->
         out.print(full_report(results[0], Target(config.target)))
         out.print()
     elif results:
-        out.print(suite_report(results, out, seconds, verbose=config.verbose))
+        out.print(suite_report(results, out, seconds, verbose=config.verbose, order=config.sort))
     print_untried(out, outcome.untried)
     print_unsolved(out, *list_unsolved(config.trials))
 

@@ -451,6 +451,8 @@ def annotate(
 
 # ``metalbench run``.
 
+# As in metalbench.report.results, whose import would slow down --help.
+ORDERS = ("ratio", "name", "time", "run")
 TARGETS = ("speed", "compute", "memory", "stable", "balanced")
 EXAMPLES = """\b
 Examples:
@@ -511,7 +513,14 @@ Examples:
 @result_options
 @gate_options
 @click.option("-q", "--quiet", is_flag=True, help="Print only faults and the summary.")
-@click.option("-v", "--verbose", is_flag=True, help="Print warnings in full.")
+@click.option("-v", "--verbose", is_flag=True, help="Print warnings and notes in full.")
+@click.option(
+    "--sort",
+    type=click.Choice(ORDERS),
+    default="ratio",
+    show_default=True,
+    help="Order of the table's rows; run is the order in which kernels ran.",
+)
 @click.option(
     "--cold",
     is_flag=True,

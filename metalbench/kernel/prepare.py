@@ -733,7 +733,6 @@ def _warnings(compiled: Compiled) -> Iterator[str]:
     for function in compiled.pipelines:
         for where, test in find_nan_tests(program.source, function):
             yield (
-                f"{where}: `{test}` under `// math: fast`: macOS 14 may take it for granted that "
-                "no value is infinite or NaN, and leave the test out; test the bits "
-                "(as_type<uint>(x)), or compile with safe math"
+                "macOS 14 may leave out tests for NaN or infinity under `// math: fast`: "
+                f"{where}: `{test}`; test the bits (as_type<uint>(x)), or compile with safe math"
             )

@@ -85,14 +85,14 @@ def warn_of_two_sets(
     one, two = input_bytes + output_bytes, 2 * input_bytes + output_bytes
     if one <= cache_bytes < two:
         return (
-            f"two sets of inputs alternate, and do not fit the last-level cache: {two / MIB:.3g} "
-            f"MiB with the outputs, of {cache_bytes / MIB:.3g} MiB, where one set would "
+            f"the inputs do not fit the last-level cache: two sets alternate, {two / MIB:.3g} "
+            f"MiB with the outputs, of {cache_bytes / MIB:.3g} MiB, where one set would fit "
             f"({one / MIB:.3g} MiB); both sides read them from memory, as after other work"
         )
     if memory_bytes is not None and two > memory_bytes // OF_MEMORY:
         return (
-            f"two sets of inputs alternate: with the outputs {two / MIB:.0f} MiB, more than a "
-            f"quarter of the memory ({memory_bytes / MIB:.0f} MiB)"
+            f"the inputs take more than a quarter of the memory: two sets alternate, with the "
+            f"outputs {two / MIB:.0f} MiB of {memory_bytes / MIB:.0f} MiB"
         )
     return None
 

@@ -137,8 +137,8 @@ class Slope:
         if self.least <= AGREEMENT:
             return None
         return (
-            f"{100 * self.share:.0f} % of {whose} time is the fixed cost of a window, not of its "
-            "passes: the launches are short; measure a larger size"
+            f"the launches are short: {100 * self.share:.0f} % of {whose} time is the fixed cost "
+            "of a window, not of its passes; measure a larger size"
         )
 
 
@@ -173,6 +173,8 @@ def estimate_slope(
 
 # Largest relative difference of the clocks of the two sides.
 EQUAL_CLOCKS = 0.02
+# A larger difference says only that the clock cannot be trusted.
+LARGEST_CLOCK = 9.0
 # The interval is the second lowest to the second highest of seven probes, so that one outlier has
 # no effect.
 CLOCK_CONFIDENCE = 0.87
@@ -235,10 +237,11 @@ def warn_of_unequal_clocks(ratio: Interval) -> str | None:
         return None
     lower, higher = ("MLX's", "the kernel's") if ratio.value > 1 else ("the kernel's", "MLX's")
     difference = max(ratio.value, 1 / ratio.value) - 1
+    much = f"{difference:.0%}" if difference < LARGEST_CLOCK else f"more than {LARGEST_CLOCK:.0%}"
     return (
-        f"the GPU's clock is lower in {lower} windows: work of a fixed length takes "
-        f"{difference:.0%} longer directly after them than after {higher}, and about so much of "
-        "the ratio is the clock's; measure a larger size, which leaves the GPU no pauses"
+        f"the clock differs between the two sides: work of a fixed length takes {much} longer "
+        f"directly after {lower} windows than after {higher}, and about so much of the ratio is "
+        "the clock's; measure a larger size, which leaves the device no pauses"
     )
 
 

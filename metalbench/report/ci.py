@@ -10,7 +10,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from metalbench.compare.comparison import Regression
-from metalbench.report import numbers, summary
+from metalbench.report import numbers
 from metalbench.report.numbers import label
 from metalbench.report.summary import summary_lines
 from metalbench.report.warnings import clock_notice, device_line, simulation_notice
@@ -120,9 +120,9 @@ def _case(result: Result, slower: dict[tuple[str, str, str], Regression]) -> Ele
         times = ElementTree.SubElement(element, "system-out")
         measured = result.measurement
         times.text = xml_text(
-            f"kernel {numbers.time(summary.kernel_time(measured))}, MLX "
-            f"{numbers.time(summary.reference_time(measured))}, MLX / kernel "
-            f"{numbers.ratio(summary.ratio(measured))}"
+            f"kernel {numbers.time(measured.candidate_ns)}, MLX "
+            f"{numbers.time(measured.reference_ns)}, MLX / kernel "
+            f"{numbers.ratio(measured.ratio)}"
         )
     return element
 
@@ -188,9 +188,9 @@ def _cells(result: Result) -> tuple[str, ...]:
     return (
         *names,
         status,
-        numbers.time(summary.kernel_time(measured)),
-        numbers.time(summary.reference_time(measured)),
-        numbers.ratio(summary.ratio(measured)),
+        numbers.time(measured.candidate_ns),
+        numbers.time(measured.reference_ns),
+        numbers.ratio(measured.ratio),
         measured.verdict.value if measured.verdict else numbers.MISSING,
         numbers.ratio(measured.by_wall.ratio if measured.by_wall else None),
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from metalbench.stats import MARGIN, BlockRange, Interval
+from metalbench.stats import MARGIN, Interval
 
 TIME_UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns"))
 BYTE_UNITS = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
@@ -20,15 +20,13 @@ UNCARRIED_MEANS = (
     "--time."
 )
 ONE_SIDED_MEANS = "[>= low], [<= high]: the other end is more than 100 times off; measure longer."
-BLOCKS_MEAN = (
-    "{low, high}: the lowest and highest of eight blocks of windows, or of fewer windows, where "
-    "they are too few or too much alike for an interval of their ranks; more come with --time."
-)
+# A change by more than this factor is printed as "more than 10 times".
+LARGEST_CHANGE = 10.0
 MISSING = "-"
 
 
 def with_interval(interval: Interval, unit: str = "") -> str:
-    """Return ``12.34 us [12.31, 12.38]``; ``{12.1, 12.9}`` for blocks; else as `ends`."""
+    """Return ``12.34 us [12.31, 12.38]``, with the ends of `ends`."""
     return f"{estimate(interval)}{unit} {ends(interval)}"
 
 
@@ -38,7 +36,7 @@ def estimate(interval: Interval) -> str:
 
 
 def ends(interval: Interval) -> str:
-    """Return the interval's ends in brackets, those of blocks in braces.
+    """Return the interval's ends in brackets.
 
     An end that is infinite or absurdly far away is left out: ``[>= 0.4]``, ``(no interval)``.
     """
@@ -50,8 +48,7 @@ def ends(interval: Interval) -> str:
         return f"[<= {high:.{decimals}f}]"
     if high is None:
         return f"[>= {low:.{decimals}f}]"
-    both = f"{low:.{decimals}f}, {high:.{decimals}f}"
-    return f"{{{both}}}" if isinstance(interval, BlockRange) else f"[{both}]"
+    return f"[{low:.{decimals}f}, {high:.{decimals}f}]"
 
 
 def in_time_unit(nanoseconds: Interval) -> tuple[Interval, str]:
@@ -77,6 +74,13 @@ def significant(value: float, digits: int = 3) -> str:
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
     return f"{value:.{max(0, digits - 1 - math.floor(math.log10(abs(value))))}f}"
+
+
+def change(fraction: float) -> str:
+    """Return ``34 % longer``, or ``more than 10 times as long`` for an absurdly large change."""
+    if fraction + 1.0 > LARGEST_CHANGE:
+        return f"more than {LARGEST_CHANGE:g} times as long"
+    return f"{100 * fraction:.0f} % longer"
 
 
 def short_time(nanoseconds: float) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from textwrap import indent
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,8 @@ from metalbench.report.terminal import (
 )
 from metalbench.report.warnings import (
     LAUNCH_BOUND,
+    brief_mark_lines,
+    brief_note_lines,
     brief_warning_lines,
     clock_notice,
     device_line,
@@ -33,12 +35,13 @@ from metalbench.report.warnings import (
     list_marks,
     list_warnings,
     modes_text,
+    note_lines,
     simulation_notice,
     usual_times,
     warning_lines,
 )
 from metalbench.stats import CONFIDENCE
-from metalbench.store.result import CountedBytes, Result, format_tunables
+from metalbench.store.result import CountedBytes, Result, Status, format_tunables
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -69,9 +72,10 @@ BY_WALL = "by wall time"
 
 
 def results_table(results: Sequence[Result], console: Console) -> Table:
-    """Return the table: task, correct, both times, ratio and verdict, GFLOP/s, GB/s, stability.
+    """Return the table: task, correct, both times, ratio and verdict, GFLOP/s, GB/s.
 
-    If one line for each kernel is too wide for `console`, intervals go below their estimates.
+    Columns with one value for all kernels are left out. If one line for each kernel is too wide
+    for `console`, intervals go below their estimates.
     """
     wide = _wide(results, terminal=console.is_terminal)
     unlimited = console.options.update(max_width=10 * console.width)
@@ -81,35 +85,36 @@ def results_table(results: Sequence[Result], console: Console) -> Table:
 
 def _wide(results: Sequence[Result], *, terminal: bool) -> Table:
     table = plain_table(terminal=terminal)
-    # A pipe always gets the same columns; a terminal only informative ones.
-    with_dtype = not terminal or _several_dtypes(results)
-    with_gpu, with_wall = _any_gpu_time(results), _any_by_wall(results)
-    with_size = _several_sizes(results)
-    spared = {
-        "dtype": not with_dtype,
-        "size": not with_size,
-        GPU_TIME: not with_gpu,
-        BY_WALL: not with_wall,
+    cells: dict[str, Callable[[Result], str | Text]] = {
+        "task": lambda result: result.case.task,
+        "dtype": lambda result: result.case.dtype,
+        "size": lambda result: result.case.size,
+        "correct": _status,
+        "kernel": lambda result: _time(result, 0, " "),
+        "MLX": lambda result: _time(result, 1, " "),
+        RATIO: lambda result: _ratio(result, verdict_last=True),
+        BY_WALL: lambda result: _by_wall(result, ""),
+        GPU_TIME: lambda result: _time(result, 2, " "),
     }
-    for name in ("task", "dtype", "size", "correct", "kernel", "MLX", RATIO, BY_WALL, GPU_TIME):
-        if not spared.get(name):
-            table.add_column(name, no_wrap=True)
-    for name in ("GFLOP/s", "GB/s", "stability"):
+    with_column = {
+        "dtype": _several_dtypes(results),
+        "size": _several_sizes(results),
+        "correct": not _all_correct(results),
+        BY_WALL: _any_by_wall(results),
+        GPU_TIME: _any_gpu_time(results),
+    }
+    shown = {name: cell for name, cell in cells.items() if with_column.get(name, True)}
+    for name in shown:
+        table.add_column(name, no_wrap=True)
+    for name in ("GFLOP/s", "GB/s"):
         table.add_column(name, justify="right", no_wrap=True)
     for result in results:
-        table.add_row(
-            result.case.task,
-            *([result.case.dtype] if with_dtype else []),
-            *([result.case.size] if with_size else []),
-            _status(result),
-            _time(result, 0, " "),
-            _time(result, 1, " "),
-            _ratio(result, verdict_last=True),
-            *([_by_wall(result, "")] if with_wall else []),
-            *([_time(result, 2, " ")] if with_gpu else []),
-            *_rates(result),
-        )
+        table.add_row(*(cell(result) for cell in shown.values()), *_rates(result))
     return table
+
+
+def _all_correct(results: Sequence[Result]) -> bool:
+    return all(result.status is Status.CORRECT for result in results)
 
 
 def _any_gpu_time(results: Sequence[Result]) -> bool:
@@ -137,26 +142,29 @@ def _several_sizes(results: Sequence[Result]) -> bool:
 
 def _narrow(results: Sequence[Result]) -> Table:
     table = plain_table(terminal=True, gap=1)
-    for name in ("task\ncorrect", "kernel", "MLX"):
+    with_status, several = not _all_correct(results), _several_dtypes(results)
+    below = "correct" if with_status else "dtype" if several else ""
+    for name in (f"task\n{below}".rstrip(), "kernel", "MLX"):
         table.add_column(name, no_wrap=True)
     table.add_column(RATIO)
     table.add_column("GFLOP/s\nGB/s", justify="right", no_wrap=True)
     with_gpu = _any_gpu_time(results)
-    last = f"{GPU_TIME}\nstable" if with_gpu else "stable"
-    table.add_column(last, justify="right", no_wrap=True)
-    several, with_size = _several_dtypes(results), _several_sizes(results)
+    if with_gpu:
+        table.add_column(GPU_TIME, justify="right", no_wrap=True)
+    with_size = _several_sizes(results)
     for result in results:
-        gflops, gbytes, stability = _rates(result)
-        second = Text(f" {result.case.dtype}", style=QUIET) if several else Text()
+        gflops, gbytes = _rates(result)
+        status = _status(result) if with_status else Text()
+        dtype = Text(result.case.dtype, style=QUIET) if several else Text()
         first = f"{result.case.task} {result.case.size}" if with_size else result.case.task
         table.add_row(
-            Text(first + "\n") + _status(result) + second,
+            Text(first + "\n") + Text(" ").join(each for each in (status, dtype) if each),
             _time(result, 0, "\n"),
             _time(result, 1, "\n"),
             _ratio(result, verdict_last=False)
             + (_by_wall(result, "\nwall ") if _any_by_wall(results) else Text()),
             gflops + Text("\n") + gbytes,
-            _gpu_estimate(result) + Text("\n") + stability if with_gpu else stability,
+            *([_gpu_estimate(result)] if with_gpu else []),
         )
     return table
 
@@ -174,7 +182,7 @@ def _time(result: Result, side: int, between: str) -> Text:
     measured = result.measurement
     if measured is None:
         return _dash()
-    interval = (summary.kernel_time, summary.reference_time, summary.gpu_time)[side](measured)
+    interval = (measured.candidate_ns, measured.reference_ns, measured.gpu_ns)[side]
     return _dash() if interval is None else _quiet_ends(*numbers.in_time_unit(interval), between)
 
 
@@ -193,7 +201,7 @@ def _quiet_ends(interval: Interval, unit: str, between: str) -> Text:
 
 def _ratio(result: Result, *, verdict_last: bool) -> Text:
     measured = result.measurement
-    ratio = summary.ratio(measured) if measured is not None else None
+    ratio = measured.ratio if measured is not None else None
     if measured is None or ratio is None or measured.verdict is None:
         return _dash()
     verdict = Text(f" {measured.verdict.value}", style=VERDICT_STYLES[measured.verdict])
@@ -213,17 +221,39 @@ def _by_wall(result: Result, before: str) -> Text:
     return Text(before) + _quiet_ends(by_wall.ratio, "x", " ")
 
 
-def _rates(result: Result) -> tuple[Text, Text, Text]:
-    """Return GFLOP/s, GB/s and stability."""
-    measured, analysis = result.measurement, result.analysis
-    if measured is None or analysis is None:
-        return _dash(), _dash(), _dash()
-    work = analysis.work
-    return (
-        Text(numbers.estimate(work.gflops)) if work.flops else _dash(),
-        Text(numbers.estimate(work.gbytes_per_s)),
-        Text(f"{measured.stability:.2f}"),
-    )
+def _rates(result: Result) -> tuple[Text, Text]:
+    """Return GFLOP/s and GB/s."""
+    if result.measurement is None or result.analysis is None:
+        return _dash(), _dash()
+    work = result.analysis.work
+    gflops = Text(numbers.estimate(work.gflops)) if work.flops else _dash()
+    return gflops, Text(numbers.estimate(work.gbytes_per_s))
+
+
+# The order of rows.
+
+ORDERS = ("ratio", "name", "time", "run")
+
+
+def sort_results(results: Sequence[Result], order: str) -> list[Result]:
+    """Return the results in an order of `ORDERS`; `run` is the order in which kernels ran.
+
+    Kernels without the value that orders, such as incorrect ones, are the last.
+    """
+    if order == "run":
+        return list(results)
+    if order == "name":
+        return sorted(results, key=lambda each: (each.case.task, each.case.dtype))
+
+    def find_place(result: Result) -> tuple[bool, float]:
+        measured = result.measurement
+        if measured is None:
+            return True, 0.0
+        if order == "time":
+            return False, -measured.candidate_ns.value
+        return (True, 0.0) if measured.ratio is None else (False, -measured.ratio.value)
+
+    return sorted(results, key=find_place)
 
 
 # The report on a run of several kernels.
@@ -236,58 +266,62 @@ def brief_report(results: Sequence[Result], seconds: float) -> Group:
 
 
 def suite_report(
-    results: Sequence[Result], console: Console, seconds: float, *, verbose: bool = False
+    results: Sequence[Result],
+    console: Console,
+    seconds: float,
+    *,
+    verbose: bool = False,
+    order: str = "ratio",
 ) -> Group:
-    """Return table, failures, warnings and summary of at least one result, judged together.
+    """Return table, failures, warnings, notes and summary of at least one result, judged together.
 
-    A warning is one line, or with `verbose` its whole text.
+    The summary is the last line: the part that is read first stands where the reader looks.
+    Warnings and notes are one line for each kind, or with `verbose` their whole texts.
     """
     device = results[0].device
-    blocks: list[RenderableType] = [results_table(results, console), Text()]
+    blocks: list[RenderableType] = [results_table(sort_results(results, order), console), Text()]
     if any(result.failures for result in results):
         blocks.append(failures(results))
-    told = warning_lines(results) if verbose else brief_warning_lines(results)
-    doubts = [*format_marks(results), *(f"Warning: {line}" for line in told)]
-    blocks += [Text(line, style=WARNING) for line in doubts]
-    blocks += [Text(line) for line in ([""] if doubts else [])]
-    blocks += [Text(line) for line in summary_lines(results, seconds)]
+    # What makes a verdict or a time uncertain.
+    warned = [
+        *(format_marks(results) if verbose else brief_mark_lines(results)),
+        *(warning_lines(results) if verbose else brief_warning_lines(results)),
+        *(note_lines(results) if verbose else brief_note_lines(results)),
+    ]
+    hidden = [] if verbose or not warned else ["Figures, causes and remedies: -v, or NAME alone."]
+    blocks += [Text(line, style=WARNING) for line in warned]
+    blocks += [Text(line, style=QUIET) for line in hidden]
+    blocks += [Text() for _ in warned[:1]]
+    # What the figures mean.
     modes = {result.measurement.mode for result in results if result.measurement is not None}
     cold = " Inputs are cold: no cache holds them." if TimingMode.COLD in modes else ""
-    sizes = ", ".join(dict.fromkeys(result.case.size for result in results if result.case.size))
-    blocks.append(
-        Text(
-            f"Device: {device_line(device)}. Size: {sizes}. Times are medians of one pass with "
-            f"{100 * CONFIDENCE:g} % intervals.{cold}",
-            style=QUIET,
-        )
+    meanings = (
+        f"{_describe_common(results)} Times are medians of one pass with "
+        f"{100 * CONFIDENCE:g} % intervals.{cold}",
+        clock_notice(results),
+        discovery_line(results),
+        *_tunings(results),
+        *explain_ends(results),
     )
-    said = (clock_notice(results), discovery_line(results))
-    blocks += [Text(line, style=QUIET) for line in (*said, *_tunings(results)) if line]
-    blocks += [Text(note, style=WARNING) for note in _notes(results)]
-    blocks += [Text(line, style=QUIET) for line in explain_ends(results)]
+    blocks += [Text(line, style=QUIET) for line in meanings if line]
     notice = simulation_notice(device)
     if notice:
         blocks.append(Text(notice, style=WARNING))
+    blocks += [Text(), *(Text(line) for line in summary_lines(results, seconds))]
     return Group(*blocks)
+
+
+def _describe_common(results: Sequence[Result]) -> str:
+    """Return the device, sizes and element types, of which the table has no column."""
+    sizes = ", ".join(dict.fromkeys(result.case.size for result in results if result.case.size))
+    dtypes = ", ".join(dict.fromkeys(result.case.dtype for result in results))
+    return f"Device: {device_line(results[0].device)}. Size: {sizes}. Element type: {dtypes}."
 
 
 def _tunings(results: Sequence[Result]) -> Iterator[str]:
     """Yield the tunables of every kernel for which a search found them, and their origin."""
     for case in (result.case for result in results if result.case.tuning):
         yield f"{case.task}: {format_tunables(case.tunables)}: {case.tuning}."
-
-
-def _notes(results: Sequence[Result]) -> list[str]:
-    """Return every note once, with its tasks."""
-    tasks: dict[str, dict[str, None]] = {}
-    for result in results:
-        for note in result.notes:
-            tasks.setdefault(note, {})[result.case.task] = None
-    every = len({result.case.task for result in results})
-    return [
-        f"{'all kernels' if len(about) == every else ', '.join(about)}: {note}."
-        for note, about in tasks.items()
-    ]
 
 
 # The full report on one kernel.
@@ -401,22 +435,26 @@ def _correctness(result: Result) -> Rows:
 
 
 def _times(result: Result, measured: Measurement) -> Rows:
-    yield "kernel", numbers.time(summary.kernel_time(measured))
+    yield "kernel", numbers.time(measured.candidate_ns)
     usual = usual_times(measured)
     if len(usual) > 1:
         yield "usual times", f"{modes_text(usual)} of the windows"
     if measured.reference_ns is not None:
         form = measured.reference_name or result.case.reference
-        yield "MLX", f"{numbers.time(summary.reference_time(measured))}  ({form})"
+        yield "MLX", f"{numbers.time(measured.reference_ns)}  ({form})"
     if measured.ratio is not None and measured.verdict is not None:
-        text = Text(f"{numbers.ratio(summary.ratio(measured))} ")
+        text = Text(f"{numbers.ratio(measured.ratio)} ")
         yield "MLX / kernel", text.append(measured.verdict.value, VERDICT_STYLES[measured.verdict])
     yield from _forms(measured)
     yield from _other_clock(measured)
     clocks = clock_notice([result])
     if clocks is not None:
         yield "clocks", clocks
-    yield "stability", f"{measured.stability:.3f}"
+    yield (
+        "stability",
+        f"{measured.stability:.3f}: the central 90 % of the windows lie within "
+        f"+-{100 * (1 - measured.stability):.0f} % of the median",
+    )
     yield (
         "samples",
         f"{_windows(measured)} passes, worth {measured.effective_pairs:.0f} independent ones; "
@@ -440,7 +478,7 @@ def _other_clock(measured: Measurement) -> Rows:
         yield "", f"kernel {numbers.time(by_wall.candidate_ns)}"
         yield "", f"MLX {numbers.time(by_wall.reference_ns)}"
     elif measured.gpu_ns is not None and measured.clock == "wall time":
-        yield "GPU time", numbers.time(summary.gpu_time(measured))
+        yield "GPU time", numbers.time(measured.gpu_ns)
 
 
 def _doubts(measured: Measurement) -> Rows:

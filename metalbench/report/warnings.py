@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +13,15 @@ from numpy.typing import NDArray
 
 from metalbench.report import numbers
 from metalbench.report.numbers import label
-from metalbench.stats import MARGIN, DistributionMode, Drift, Verdict, find_outliers, judge
+from metalbench.stats import (
+    FARTHEST,
+    MARGIN,
+    DistributionMode,
+    Drift,
+    Verdict,
+    find_outliers,
+    judge,
+)
 from metalbench.store.result import DeviceFacts, Fact, Facts, Result
 
 if TYPE_CHECKING:
@@ -87,6 +96,13 @@ def simulation_notice(device: DeviceFacts) -> str | None:
 # Marks for missing or weak verdicts, with evidence and remedy.
 
 LAUNCH_BOUND = "LAUNCH-BOUND"
+# More marks than that are one line for each kind.
+MOST_MARKS = 3
+REMEDIES = {
+    Verdict.INCONCLUSIVE.value: "Measure longer (--time), or with less else running.",
+    Verdict.THROTTLED.value: "Let the machine cool, and measure again.",
+    LAUNCH_BOUND: "An empty kernel takes nearly as long; take a larger --size.",
+}
 # Reasons for measurements that were stored without their judgement.
 UNKNOWN = {
     Verdict.INCONCLUSIVE: "the samples do not carry a verdict; measure longer, with --time",
@@ -106,6 +122,21 @@ def format_marks(results: Sequence[Result]) -> Iterator[str]:
         about = label(case.task, case.dtype if several else "float32", case.size if sizes else "")
         for mark, why in list_marks(result.measurement):
             yield f"{about}: {mark}: {why}."
+
+
+def brief_mark_lines(results: Sequence[Result]) -> list[str]:
+    """Return the lines of `format_marks` if they are few, else a line for each mark."""
+    lines = list(format_marks(results))
+    if len(lines) <= MOST_MARKS:
+        return lines
+    tasks: dict[str, dict[str, None]] = {}
+    for result in results:
+        for mark, _ in list_marks(result.measurement) if result.measurement is not None else ():
+            tasks.setdefault(mark, {})[result.case.task] = None
+    return [
+        f"{numbers.count(len(about), 'kernel')} {mark}: {list_names(about)}. {REMEDIES[mark]}"
+        for mark, about in tasks.items()
+    ]
 
 
 def list_marks(measured: Measurement) -> Iterator[tuple[str, str]]:
@@ -131,10 +162,25 @@ def list_marks(measured: Measurement) -> Iterator[tuple[str, str]]:
 # A smaller share of outliers is usual on any machine with other processes.
 USUAL_OUTLIERS = 0.05
 STEADY = 0.90
+MOST_PERCENT = 1000
 # Relative spread of a probe of fixed work from which the device counts as shared.
 UNDISTURBED = 0.10
 # Names of kernels in one line.
 MOST_NAMES = 5
+
+
+class Effect(str, Enum):
+    """The consequences of warnings, as lines about several kernels; the most serious first."""
+
+    LOAD = "Other load may have affected {0}: {1}."
+    OPPOSITE = "By wall time the verdict of {0} is the opposite: {1}."
+    TIMES = "Times of {0} vary; their ratios, which are of pairs, hold: {1}."
+    REMOVED = "An effect of order or inputs was removed from the ratio of {0}: {1}."
+
+    @property
+    def noun(self) -> str:
+        """The noun of the things that the line counts."""
+        return "verdict" if self is Effect.LOAD else "kernel"
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +191,7 @@ class TimeWarning:
     seen: str
     cause: str
     remedy: str
+    effect: Effect = Effect.TIMES
 
     def __str__(self) -> str:
         return f"{self.title}: {self.seen}. {self.advice}"
@@ -184,15 +231,26 @@ def warning_lines(results: Sequence[Result]) -> list[str]:
 
 
 def brief_warning_lines(results: Sequence[Result]) -> list[str]:
-    """Return each kind of warning in one short line, and the option for details."""
-    lines = []
-    for title, found in _by_title(results).items():
-        tasks = list(dict.fromkeys(task for task, _ in found))
-        more = f" and {len(tasks) - MOST_NAMES} more" if len(tasks) > MOST_NAMES else ""
-        lines.append(f"{title}: {', '.join(tasks[:MOST_NAMES])}{more}.")
-    if lines:
-        lines[-1] += " Causes and remedies: -v, or one NAME alone."
-    return lines
+    """Return a line for each effect of warnings. A kernel is in the line of its worst effect."""
+    tasks: dict[Effect, dict[str, None]] = {each: {} for each in Effect}
+    for result in results:
+        found = list_warnings(result.measurement) if result.measurement is not None else []
+        effects = {each.effect for each in found}
+        worst = next((each for each in Effect if each in effects), None)
+        if worst is not None:
+            tasks[worst][result.case.task] = None
+    return [
+        effect.value.format(numbers.count(len(about), effect.noun), list_names(about))
+        for effect, about in tasks.items()
+        if about
+    ]
+
+
+def list_names(names: Iterable[str]) -> str:
+    """Return ``relu, gelu, exp, log, abs and 18 more``."""
+    every = list(names)
+    more = f" and {len(every) - MOST_NAMES} more" if len(every) > MOST_NAMES else ""
+    return ", ".join(every[:MOST_NAMES]) + more
 
 
 def _by_title(results: Sequence[Result]) -> dict[str, list[tuple[str, TimeWarning]]]:
@@ -232,7 +290,8 @@ def _drift(drift: Drift | None) -> Iterator[TimeWarning]:
     if drift is not None and drift.is_significant and abs(drift.total) > MARGIN:
         yield TimeWarning(
             "Drift",
-            f"{100 * drift.total:+.1f} % from the first window to the last",
+            f"{'+' if drift.total > 0 else '-'}{_percent(abs(drift.total))} from the first window "
+            "to the last",
             "a machine that warms up or cools down, or another program that came or went",
             "ratios are of pairs and mind it little, times do: let the machine settle and run "
             "again",
@@ -244,7 +303,7 @@ def _slow_start(times: NDArray[np.float64]) -> Iterator[TimeWarning]:
     if odd[0] and times[0] > np.median(times) and not odd[1:].mean() > USUAL_OUTLIERS:
         yield TimeWarning(
             "Slow start",
-            f"the first window took {times[0] / np.median(times):.1f} times the median",
+            f"the first window took {_times(times[0] / np.median(times))} the median",
             "caches or clocks that were not yet warm",
             "the median does not mind one window; run again if you need the mean of all",
         )
@@ -267,9 +326,10 @@ def _warn_of_other_load(measured: Measurement) -> Iterator[TimeWarning]:
     if measured.samples.own is None and spread is not None and spread > UNDISTURBED:
         yield TimeWarning(
             "Busy machine",
-            f"work of a fixed length took {100 * spread:.0f} % longer at times",
+            f"work of a fixed length took {numbers.change(spread)} at times",
             "other programs on the same device, or a clock that goes up and down",
             "ratios are of pairs and stand it; for times close other programs and run again",
+            Effect.LOAD,
         )
 
 
@@ -284,6 +344,7 @@ def _clocks(measured: Measurement) -> Iterator[TimeWarning]:
             "work of the host, or launches, which cost one side more than the other",
             "the verdict is of the kernels' own time; a program also waits for the rest, less so "
             "at larger sizes",
+            Effect.OPPOSITE,
         )
 
 
@@ -295,18 +356,33 @@ def _warn_of_removed_effects(judgement: Judgement | None) -> Iterator[TimeWarnin
         longer = "longer" if second > 0 else "less"
         yield TimeWarning(
             "Order of the pair",
-            f"what runs second takes {100 * abs(second):.1f} % {longer}",
+            f"what runs second takes {_percent(abs(second))} {longer}",
             "caches, clocks or memory that the first leaves in another state for the second",
             "it is taken out of the ratio; half of the windows of both sides have it",
+            Effect.REMOVED,
         )
     if levels is not None and levels >= MARGIN:
         yield TimeWarning(
-            "A level for each look",
-            f"the ratio differs by {100 * levels:.1f} % between looks, which have other inputs",
-            "a kernel whose time hangs on the values or the place of its inputs",
-            "the looks, not their pairs, are what the ratio's interval counts: more of them come "
-            "with --time",
+            "A level for each batch",
+            f"the ratio differs by {_percent(levels)} between batches, which have other inputs",
+            "a kernel whose time depends on the values or the place of its inputs",
+            "the ratio's interval counts batches, not their pairs: more of them come with --time",
+            Effect.REMOVED,
         )
+
+
+def _times(factor: float) -> str:
+    """Return ``5.0 times``, with at most 100 times."""
+    return f"more than {FARTHEST:g} times" if factor > FARTHEST else f"{factor:.1f} times"
+
+
+def _percent(fraction: float) -> str:
+    """Return ``4.0 %``, with at most 1000 %: larger figures of a disturbed machine say no more."""
+    return (
+        f"more than {MOST_PERCENT} %"
+        if 100 * fraction > MOST_PERCENT
+        else f"{100 * fraction:.1f} %"
+    )
 
 
 def _unsteady(stability: float) -> Iterator[TimeWarning]:
@@ -318,3 +394,42 @@ def _unsteady(stability: float) -> Iterator[TimeWarning]:
             "close other programs and run again; more samples (--time) narrow the interval all "
             "the same",
         )
+
+
+# Notes of a run. Those with the same title, the text before the first colon, are one kind.
+
+
+def note_lines(results: Sequence[Result]) -> list[str]:
+    """Return every note once, with its tasks."""
+    tasks: dict[str, dict[str, None]] = {}
+    for result in results:
+        for note in result.notes:
+            tasks.setdefault(note, {})[result.case.task] = None
+    return [f"{_name_tasks(about, results)}: {note}." for note, about in tasks.items()]
+
+
+def brief_note_lines(results: Sequence[Result]) -> list[str]:
+    """Return a line for each kind of note, with its tasks; the whole note of a single task."""
+    notes: dict[str, dict[str, None]] = {}
+    tasks: dict[str, dict[str, None]] = {}
+    for result in results:
+        for note in result.notes:
+            title = note.partition(": ")[0]
+            notes.setdefault(title, {})[note] = None
+            tasks.setdefault(title, {})[result.case.task] = None
+    lines = []
+    for title, about in tasks.items():
+        whole = next(iter(notes[title])) if len(notes[title]) == 1 else title
+        if len(about) == 1:
+            whole = "; ".join(notes[title])
+        lines.append(f"{_name_tasks(about, results)}: {whole}.")
+    return lines
+
+
+def _name_tasks(about: Iterable[str], results: Sequence[Result]) -> str:
+    every, tasks = {result.case.task for result in results}, list(about)
+    if len(tasks) == len(every) > 1:
+        return "all kernels"
+    if len(tasks) <= MOST_NAMES:
+        return ", ".join(tasks)
+    return f"{len(tasks)} kernels ({list_names(tasks)})"

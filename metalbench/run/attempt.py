@@ -55,8 +55,8 @@ if TYPE_CHECKING:
 # Choose the sizes at which a trial is verified, and the judge of each: oracle or MLX.
 
 BY_REFERENCE = (
-    "at size {} results were compared with MLX's, in float32, and the oracle, which judges at {}, "
-    "was asked only where those two differ (--oracle small)"
+    "MLX in float32 judged the results (--oracle small): at size {}; the oracle, which judges at "
+    "{}, was asked only where those two differ"
 )
 
 

@@ -186,9 +186,10 @@ def _warn_of_launches(reference: Reference, best: _Entrant, clock: Clock) -> str
     if share <= LAUNCH_SHARE:
         return None
     return (
+        f"MLX's call overhead is more than {LAUNCH_SHARE:.0%} of the reference: "
         f"{ON_ONE_ELEMENT.name} takes MLX {1e6 * launch:.1f} us, and the whole reference "
-        f"{1e6 * best.median:.1f} us: up to {share:.0%} of that is how MLX is called, not what it "
-        "computes, and nothing is subtracted for it; a larger --size has more work"
+        f"{1e6 * best.median:.1f} us (up to {share:.0%}); nothing is subtracted for it, and a "
+        "larger --size has more work"
     )
 
 
@@ -196,9 +197,9 @@ def _warn_of_close_forms(best: _Entrant, close: dict[str, Interval]) -> str:
     name, least = min(((name, by.low) for name, by in close.items()), key=lambda each: each[1])
     by = f"by up to {math.expm1(-least):.0%}" if math.isfinite(least) else "by an unknown amount"
     return (
-        f"of the reference's forms {name} may be faster than {best.form.name}, which the ratio is "
-        f"against, {by}: {len(best.times)} windows of each cannot tell; measure longer, or with "
-        "less else running"
+        f"another form of the reference may be faster: {name} than {best.form.name}, which the "
+        f"ratio is against, {by}; {len(best.times)} windows of each cannot tell; measure longer, "
+        "or with less else running"
     )
 
 
@@ -308,6 +309,8 @@ def _find_fault(reference: Reference, form: Form, eager: list[np.ndarray[Any, An
 # machine and operations.
 
 LASTS_S = 7 * 86_400
+# Another name for each change of what a record has, including the texts of doubts.
+RECORD = "form 2"
 NOT_TIMED_AGAIN = "not timed again: it was {:.2f}x as slow in a contest of {}"
 
 
@@ -376,7 +379,7 @@ def _key(reference: Reference, device: str, mode: str) -> str | None:
     except Exception:  # the task's code; its faults show when it runs
         return None
     return build_cache.digest(
-        "form",
+        RECORD,
         importlib.metadata.version("mlx"),
         _compiler(),
         device,

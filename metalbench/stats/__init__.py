@@ -3,7 +3,7 @@
 Depends on numpy and scipy only. Knows nothing of kernels or devices.
 """
 
-from metalbench.stats.interval import CONFIDENCE, MARGIN, Interval, Verdict, judge
+from metalbench.stats.interval import CONFIDENCE, FARTHEST, MARGIN, Interval, Verdict, judge
 from metalbench.stats.judgement import (
     Cause,
     Judgement,
@@ -28,7 +28,6 @@ from metalbench.stats.series import (
     DistributionMode,
     Drift,
     autocorrelation_time,
-    block_range,
     clock_resolution,
     effective_sample_size,
     find_drift,
@@ -48,6 +47,7 @@ from metalbench.stats.suites import (
 __all__ = [
     "CONFIDENCE",
     "FALSE_DISCOVERY_RATE",
+    "FARTHEST",
     "LARGE_EFFECT_PAIRS",
     "MARGIN",
     "BlockRange",
@@ -64,7 +64,6 @@ __all__ = [
     "assess_suite",
     "autocorrelation_time",
     "benjamini_hochberg",
-    "block_range",
     "bootstrap_mean",
     "clock_resolution",
     "control_false_discoveries",

@@ -64,9 +64,10 @@ def explain_interval(ratio: Interval, margin: float) -> Reason:
             "so small a difference seldom matters"
             + (f"; measure about {longer} times as long if it does" if longer <= LONGEST else ""),
         )
+    wide = f"is {width:.1%} wide" if None not in ratio.useful_ends else "has no useful end"
     return Reason(
         Cause.WIDE,
-        f"the ratio's interval is {width:.1%} wide, for a margin of {margin:.1%}",
+        f"the ratio's interval {wide}, for a margin of {margin:.1%}",
         f"measure about {longer} times as long, or with less else running"
         if longer <= LONGEST
         else "measure with less else running: no reasonable time is enough",

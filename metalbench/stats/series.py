@@ -128,13 +128,6 @@ def medians_of_eight_blocks(samples: NDArray[np.float64]) -> NDArray[np.float64]
     return np.array([np.median(block) for block in blocks], dtype=np.float64)
 
 
-def block_range(samples: NDArray[np.float64]) -> BlockRange | None:
-    """Return the range of the medians of eight contiguous blocks; None for too few samples."""
-    if samples.size < FEWEST_BLOCKS:
-        return None
-    return BlockRange.of(float(np.median(samples)), medians_of_eight_blocks(samples))
-
-
 def block_medians(samples: NDArray[np.float64], length: int) -> NDArray[np.float64]:
     """Return the median of each block of `length` samples in order.
 

@@ -123,15 +123,15 @@ def _run_within(built: Compiled, size: str, seed: int, seconds: float) -> str:
     needed = SHADOW_BYTES_PER_BYTE * built.task.bytes(size, built.dtype.name)
     if needed > MOST_BYTES:
         return (
-            f"bounds and races at size {size} were not checked: what there is to know of its "
-            f"memory takes more than {MOST_BYTES >> 30} GiB"
+            f"bounds and races were not checked at a size: the state of the memory of {size} "
+            f"takes more than {MOST_BYTES >> 30} GiB"
         )
     try:
         _run(built, size, seed, seconds)
     except TimeLimitExceeded:
         return (
-            f"bounds and races at size {size} were checked in a part of the threadgroups, as many "
-            f"as {seconds:g} s sufficed for"
+            "bounds and races were checked in a part of the threadgroups: those for which "
+            f"{seconds:g} s sufficed at size {size}"
         )
     return ""
 

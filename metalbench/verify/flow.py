@@ -226,7 +226,7 @@ def _verify_size(compiled: Compiled, size: str, plan: VerifyPlan) -> Report:
             return work
         spiked = add_spikes(work)
         if spiked is None:
-            notes.append(f"seed {work.seed} at size {size} has inputs without spikes")
+            notes.append(f"inputs have no spikes: seed {work.seed} at size {size}")
         return spiked or work
 
     # Drawing a size that the kernel refuses may take long, or more memory than there is.

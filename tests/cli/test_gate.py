@@ -219,9 +219,9 @@ def test_several_sizes_are_rows_of_their_own(shell: Any, speed: Any) -> None:
     assert result.exit_code == 0, result.output
     rows = [line.split()[:4] for line in result.stdout.splitlines()[:3]]
     assert rows == [
-        ["task", "dtype", "size", "correct"],
-        ["twice", "float32", "seed", "correct"],
-        ["twice", "float32", "large", "correct"],
+        ["task", "size", "kernel", "MLX"],
+        ["twice", "seed", "12.35", "us"],
+        ["twice", "large", "12.35", "us"],
     ]
     shell("run", "twice", "--size", "large", "--size", "seed")
     compared = compare(shell, "latest~1")
@@ -313,11 +313,12 @@ def test_warnings_are_one_line_each_unless_asked_for(
     monkeypatch.setattr("metalbench.run.timed.measure", lambda *_, **__: measurement())
     folder = ("twice", "thrice")
     brief = shell("run", *folder).stdout.splitlines()
-    assert [line for line in brief if line.startswith("Warning")] == [
-        "Warning: Unsteady times: twice. Causes and remedies: -v, or one NAME alone."
-    ]
+    assert "Times of 1 kernel vary; their ratios, which are of pairs, hold: twice." in brief
+    assert "Figures, causes and remedies: -v, or NAME alone." in brief
+    assert not any("central 90 %" in line for line in brief)
     full = shell("run", *folder, "-v").stdout
-    assert "Warning: Unsteady times: twice (the central 90 % spread by" in full
+    assert "Unsteady times: twice (the central 90 % spread by" in full
+    assert "-v" not in full
     assert "close other programs and run again" in full
     alone = shell("run", "twice").stdout
     assert "close other programs and run again" in " ".join(alone.split())

@@ -318,14 +318,14 @@ def test_a_lower_clock_during_mlx_is_reported(metal: _core.Device, costly: Any) 
     steady = measure(metal, probed(metal, of_mlx(costly, cost_ns, 10)), longer)
     assert steady.clock_ratio is not None
     assert steady.clock_ratio.value == pytest.approx(1.0, abs=0.1)
-    assert not [doubt for doubt in steady.doubts if "clock is lower" in doubt]
+    assert not [doubt for doubt in steady.doubts if "clock differs" in doubt]
     # Between its command buffers the host works for so long that the GPU's clock falls.
     costly.set("idle_after_ns", 5e6)
     costly.set("mlx_host_ns", 3e6)
     paused = measure(metal, probed(metal, of_mlx(costly, cost_ns, 3)), longer)
     assert paused.clock_ratio is not None
     assert paused.clock_ratio.low > 1.2
-    (doubt,) = [doubt for doubt in paused.doubts if "clock is lower" in doubt]
+    (doubt,) = [doubt for doubt in paused.doubts if "clock differs" in doubt]
     assert "lower in MLX's windows" in doubt
 
 

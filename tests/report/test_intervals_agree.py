@@ -24,7 +24,7 @@ from metalbench.report.history import history_json, history_tables
 from metalbench.report.page.document import to_html
 from metalbench.report.page.model import page_of_results
 from metalbench.report.results import full_report, suite_report
-from metalbench.stats import BlockRange, Interval, assess, block_range, median_interval
+from metalbench.stats import BlockRange, Interval, assess, median_interval
 from metalbench.store.environment import environment
 from metalbench.store.store import Store
 
@@ -131,11 +131,14 @@ def test_a_stored_result_is_compared_by_the_same_interval(tmp_path):
     assert row_from_entry(entry).ratio == result.measurement.ratio
 
 
-def test_terminal_and_markdown_agree_on_unbounded_intervals():
+def test_a_missing_interval_is_said_alike_in_terminal_page_and_markdown():
     few = correct()
-    samples = few.measurement.samples
     endless = Interval(12_340.0, -math.inf, math.inf)
     result = replace(few, measurement=replace(few.measurement, candidate_ns=endless))
-    blocks = numbers.ends(numbers.in_time_unit(block_range(samples.candidate_ns))[0])
-    for text in (printed(full_report(result, Target.SPEED)), to_markdown([result], 1.0)):
-        assert blocks in text
+    page = to_html(page_of_results([result], CPU, environment(), 1.0))
+    table = printed(suite_report([result, correct("relu")], Console(width=400), 1.0))
+    full = printed(full_report(result, Target.SPEED))
+    assert "{" not in table
+    for text in (table, full, to_markdown([result], 1.0)):
+        assert numbers.time(endless) in text
+    assert numbers.UNCARRIED in page

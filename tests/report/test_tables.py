@@ -7,13 +7,27 @@ import re
 from dataclasses import replace
 
 import pytest
-from example_results import CPU, correct, failed, incorrect, on_gpu, without_interval
+from example_results import (
+    CPU,
+    correct,
+    failed,
+    incorrect,
+    measurement,
+    on_gpu,
+    without_interval,
+)
 from rich.console import Console, RenderableType
 
 from metalbench.measure.analysis import Roofline, Target
 from metalbench.report import numbers
 from metalbench.report.console import PIPE_WIDTH
-from metalbench.report.results import failures, full_report, results_table, suite_report
+from metalbench.report.results import (
+    failures,
+    full_report,
+    results_table,
+    sort_results,
+    suite_report,
+)
 from metalbench.report.summary import suite_ratio, summary_lines
 from metalbench.report.warnings import SIMULATION, simulation_notice
 from metalbench.stats import Interval
@@ -42,10 +56,10 @@ def test_a_pipe_gets_one_plain_line_for_each_kernel() -> None:
     assert len(lines) == 1 + len(RESULTS)
     assert lines[0].split("  ")[0] == "task"
     assert " ".join(lines[1].split()) == (
-        "scaled_dot_product float32 correct 12.35 us [12.26, 12.44] 24.7 us [24.6, 24.8] "
-        "2.01x [1.99, 2.02] FASTER 425 679 0.97"
+        "scaled_dot_product correct 12.35 us [12.26, 12.44] 24.7 us [24.6, 24.8] "
+        "2.01x [1.99, 2.02] FASTER 425 679"
     )
-    assert lines[2].split() == ["relu", "float32", "incorrect", *"------"]
+    assert lines[2].split() == ["relu", "incorrect", *"-----"]
     assert all(ord(letter) < 128 for line in lines for letter in line)
 
 
@@ -55,7 +69,7 @@ def test_results_table_fits_usual_widths(width: int) -> None:
     text = printed(results_table(RESULTS, console), console)
     assert "…" not in text
     assert max(map(len, text.splitlines())) <= width
-    for part in ("scaled_dot_product", "12.35 us", "[12.26, 12.44]", "2.01x", "FASTER", "0.97"):
+    for part in ("scaled_dot_product", "12.35 us", "[12.26, 12.44]", "2.01x", "FASTER", "425"):
         assert part in text
 
 
@@ -103,11 +117,11 @@ def test_results_table_has_a_column_of_gpu_time_on_a_gpu() -> None:
     results = [on_gpu(correct()), incorrect("relu")]
     lines = printed(results_table(results, pipe()), pipe()).splitlines()
     columns = re.split(r"  +", lines[0])
-    assert columns[5:8] == ["MLX / kernel", "GPU time", "GFLOP/s"]
+    assert columns[4:7] == ["MLX / kernel", "GPU time", "GFLOP/s"]
     measured = results[0].measurement
     assert measured is not None
-    assert re.split(r"  +", lines[1])[6] == numbers.time(measured.gpu_ns)
-    assert lines[2].split() == ["relu", "float32", "incorrect", *"-------"]
+    assert re.split(r"  +", lines[1])[5] == numbers.time(measured.gpu_ns)
+    assert lines[2].split() == ["relu", "incorrect", *"------"]
     assert "GPU time" not in printed(results_table(RESULTS, pipe()), pipe())
 
 
@@ -116,13 +130,13 @@ def test_results_table_has_columns_of_both_ratios() -> None:
     measured = result.measurement
     assert measured is not None
     lines = printed(results_table([result, incorrect("relu")], pipe()), pipe()).splitlines()
-    assert re.split(r"  +", lines[0])[5:8] == ["MLX / kernel", "by wall time", "GFLOP/s"]
+    assert re.split(r"  +", lines[0])[4:7] == ["MLX / kernel", "by wall time", "GFLOP/s"]
     cells = re.split(r"  +", lines[1])
-    assert cells[5:7] == [
+    assert cells[4:6] == [
         f"{numbers.ratio(measured.gpu_ratio)} FASTER",
         numbers.ratio(measured.wall_ratio),
     ]
-    assert lines[2].split() == ["relu", "float32", "incorrect", *"-------"]
+    assert lines[2].split() == ["relu", "incorrect", *"------"]
 
 
 @pytest.mark.parametrize("width", [80, 100, 200])
@@ -180,7 +194,7 @@ def test_a_table_with_gpu_time_fits_any_usual_width(width: int) -> None:
     measured = results[0].measurement
     assert measured is not None
     assert measured.gpu_ns is not None
-    for part in ("GPU time", numbers.time(measured.gpu_ns).split(" [")[0], "FASTER", "0.97"):
+    for part in ("GPU time", numbers.time(measured.gpu_ns).split(" [")[0], "FASTER"):
         assert part in text
 
 
@@ -272,3 +286,34 @@ def test_an_unbounded_interval_is_explained() -> None:
 
 def test_the_device_of_the_examples_is_a_simulation() -> None:
     assert simulation_notice(CPU) == SIMULATION
+
+
+def with_speed(task: str, reference: float) -> Result:
+    return replace(correct(task), measurement=measurement(reference=reference))
+
+
+def test_rows_are_sorted_by_ratio_and_incorrect_kernels_are_last() -> None:
+    results = [incorrect("relu"), with_speed("abs", 0.5), with_speed("exp", 3.0), correct()]
+    by_ratio = [each.case.task for each in sort_results(results, "ratio")]
+    assert by_ratio == ["exp", "softmax", "abs", "relu"]
+    by_name = [each.case.task for each in sort_results(results, "name")]
+    assert by_name == ["abs", "exp", "relu", "softmax"]
+    assert sort_results(results, "run") == results
+    lines = printed(suite_report(results, pipe(), 1.0), pipe()).splitlines()
+    assert [line.split()[0] for line in lines[1:5]] == by_ratio
+
+
+def test_columns_with_one_value_are_left_out() -> None:
+    header = printed(results_table([correct("abs"), correct()], pipe()), pipe()).splitlines()[0]
+    assert re.split(r"  +", header) == ["task", "kernel", "MLX", "MLX / kernel", "GFLOP/s", "GB/s"]
+    case = replace(correct().case, dtype="float16")
+    half = replace(correct(), case=case)
+    header = printed(results_table([half, incorrect()], pipe()), pipe()).splitlines()[0]
+    assert re.split(r"  +", header)[:3] == ["task", "dtype", "correct"]
+
+
+def test_the_summary_is_the_end_of_the_report() -> None:
+    text = printed(suite_report(RESULTS, pipe(), 127.0), pipe()).rstrip()
+    assert text.splitlines()[-2] == "1 of 3 correct, in 2 min 07 s."
+    assert text.splitlines()[-1].startswith("Against MLX: 1 FASTER.")
+    assert text.index(SIMULATION) < text.index("1 of 3 correct")

@@ -85,7 +85,7 @@ def test_an_unsettled_choice_is_a_doubt(noisy):
     doubts = [picked(noisy, cost, seed, pass_s=0.02)[1].doubts for seed in range(20)]
     found = [doubt for each in doubts for doubt in each]
     assert len(found) >= 10
-    assert all("may be faster than" in doubt and "by up to" in doubt for doubt in found)
+    assert all("reference may be faster: " in doubt and "by up to" in doubt for doubt in found)
 
 
 def test_the_launch_of_a_slow_reference_is_not_timed(noisy):

@@ -62,7 +62,7 @@ def test_mlx_is_the_oracle_at_the_timed_size_and_a_note_says_so(tmp_path: Path) 
     assert result.measurement is not None
     assert {each.size for each in result.checks} >= {"small", "odd", "seed"}
     (note,) = (each for each in result.notes if "--oracle small" in each)
-    assert "at size seed results were compared with MLX's" in note
+    assert "MLX in float32 judged the results (--oracle small): at size seed" in note
 
 
 def test_the_oracle_decides_if_mlx_and_the_kernel_differ(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from noise import Noise, Process
 from scipy.stats import t as student
 
-from metalbench.stats import MARGIN, BlockRange, Cause, Verdict, assess, block_range, judge
+from metalbench.stats import MARGIN, BlockRange, Cause, Verdict, assess, judge
 from metalbench.stats.location import BlockLocation, RankLocation, lag1_autocorrelation, locate
 
 EDGES = math.log1p(-MARGIN), math.log1p(MARGIN)
@@ -133,11 +133,6 @@ def test_one_block_near_the_margin_is_a_reason_for_inconclusive() -> None:
     assert judgement.verdict is Verdict.INCONCLUSIVE
     assert Cause.SCATTERED in [reason.cause for reason in judgement.reasons]
     assert "their blocks range from 1.030" in judgement.reasons[0].seen
-
-
-def test_seven_values_have_no_blocks() -> None:
-    assert block_range(np.arange(1.0, 8.0)) is None
-    assert block_range(np.arange(1.0, 10.0)) == BlockRange(5.0, 1.5, 9.0)
 
 
 def test_no_value_is_an_error() -> None:

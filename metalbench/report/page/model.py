@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from metalbench.devices import find_kind
 from metalbench.measure.analysis import Peaks
 from metalbench.measure.measurement import LAUNCH_BOUND
-from metalbench.report import summary
 from metalbench.report.summary import summary_lines
 from metalbench.report.warnings import format_marks
 from metalbench.stats import Interval
@@ -240,9 +239,9 @@ def _result_row(result: Result, facts: tuple[tuple[str, str], ...]) -> KernelRow
         source_hash=case.source_hash,
         extents=case.sizes,
         tunables=case.tunables,
-        time_ns=summary.kernel_time(measured) if measured is not None else None,
-        reference_ns=summary.reference_time(measured) if measured is not None else None,
-        ratio=summary.ratio(measured) if measured is not None else None,
+        time_ns=measured.candidate_ns if measured is not None else None,
+        reference_ns=measured.reference_ns if measured is not None else None,
+        ratio=measured.ratio if measured is not None else None,
         verdict=verdict.value if verdict is not None else None,
         clock=measured.clock if measured is not None else None,
         launch_bound=measured is not None and measured.launch_bound,
