@@ -20,10 +20,11 @@ namespace {
 Error of_python(const nb::python_error& error) {
   try {
     const WithGil held;
-    // A caller in Python sees this error only.
-    if (must_be_deferred(error)) raise_later(error);
     const nb::object found = nb::module_::import_(kRuntime).attr("failure")(error.value());
     const auto [code, message] = nb::cast<std::pair<int, std::string>>(found);
+    // A caller in Python sees this exception only. No Python code may run here after it is
+    // scheduled, because the exception would be raised in that code.
+    if (must_be_deferred(error)) raise_later(error);
     return {static_cast<Code>(code), message};
   } catch (const Failure& failure) {
     return {failure.code, failure.what()};

@@ -9,7 +9,7 @@ from metalbench.errors import Unsupported
 
 # The MLIR bindings and the C API change between minor versions: https://docs.jax.dev/en/latest/
 # changelog.html. The bound is that of pyproject.toml.
-OLDEST, NEXT = (0, 10), (0, 11)
+OLDEST, NEXT = (0, 10), (0, 13)
 
 
 def check_jaxlib() -> None:

@@ -13,15 +13,15 @@ from metalbench.hlo.jaxlib_version import NEXT, OLDEST, check_jaxlib
 
 
 @pytest.mark.parametrize(
-    "found", ["0.4.13", "0.9.2", "0.9.0.1", "0.11.0", "0.11.0.dev20300101", "1.0"]
+    "found", ["0.4.13", "0.9.2", "0.9.0.1", "0.13.0", "0.13.0.dev20300101", "1.0"]
 )
 def test_check_jaxlib_refuses_another_version(found: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jaxlib_version, "version", lambda _: found)
-    with pytest.raises(Unsupported, match=rf"jaxlib: expected a version >=0.10,<0.11, got {found}"):
+    with pytest.raises(Unsupported, match=rf"jaxlib: expected a version >=0.10,<0.13, got {found}"):
         check_jaxlib()
 
 
-@pytest.mark.parametrize("found", ["0.10.0", "0.10.2", "0.10.3.dev1+local"])
+@pytest.mark.parametrize("found", ["0.10.0", "0.10.3.dev1+local", "0.11.2", "0.12.0.1"])
 def test_check_jaxlib_takes_its_own_version(found: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jaxlib_version, "version", lambda _: found)
     check_jaxlib()
