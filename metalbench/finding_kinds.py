@@ -39,6 +39,11 @@ class Kind(str, Enum):
         """Whether further sizes would fail in the same way or take too long."""
         return self in _FINAL
 
+    @property
+    def prevents_run(self) -> bool:
+        """Whether the kernel did not run at all, so that it has failed and is not incorrect."""
+        return self in _PREVENTING
+
 
 _FINAL = {
     Kind.TIME_LIMIT,
@@ -50,3 +55,4 @@ _FINAL = {
     Kind.DISPATCH_ERROR,
     Kind.UNSUPPORTED,
 }
+_PREVENTING = {Kind.COMPILE_ERROR, Kind.DISPATCH_ERROR, Kind.UNSUPPORTED}

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from metalbench.cli.group import CommandFailure
 from metalbench.cli.options import (
     buffers_option,
     complete_names,
@@ -21,12 +22,15 @@ from metalbench.cli.options import (
 from metalbench.cli.output import FILE, is_taken, json_option, write_text
 from metalbench.report.console import echo
 
+if TYPE_CHECKING:
+    from metalbench.checking.findings import Findings
+
 EXAMPLES = """\b
 Examples:
   metalbench check softmax
   metalbench check softmax --tool race,sync --size seed
   metalbench check my_kernel --kernels ./my_kernels
-  metalbench check scan.metal
+  metalbench check scan.metal sort.metal
   metalbench check scan.metal --buffers inputs.npz --sarif scan.sarif
   metalbench check scan.metal --tune BLOCK=64 --json -
   metalbench check softmax --device cuda --tool compute-sanitizer
@@ -59,12 +63,18 @@ A FILE.metal says above its code what it takes, and how it is launched:
 A finding that is intended is allowed in a comment at its line, with the reason:
   x[0] = 1;  // check: allow same-value-race every thread writes 1
 
-Exit codes: 0 no errors (there may be warnings), 1 errors, 2 wrong usage, or it does not compile.
+Exit codes: 0 no errors (there may be warnings), 1 errors, 2 wrong usage, or one does not compile.
 """
 
 
 @click.command(epilog=EXAMPLES, short_help="Find faults of a kernel: races, bounds, ...")
-@click.argument("kernel", metavar="NAME|FILE.metal", shell_complete=complete_names)
+@click.argument(
+    "kernels_to_check",
+    nargs=-1,
+    required=True,
+    metavar="NAME|FILE.metal...",
+    shell_complete=complete_names,
+)
 @click.option(
     "--tool",
     "tools",
@@ -120,8 +130,8 @@ Exit codes: 0 no errors (there may be warnings), 1 errors, 2 wrong usage, or it 
 @standard_option
 @kernels_option
 @click.pass_context
-def check(ctx: click.Context, /, kernel: str, **options: Any) -> None:
-    """Run a kernel's checked build and report all faults: line, thread, count.
+def check(ctx: click.Context, /, kernels_to_check: tuple[str, ...], **options: Any) -> None:
+    """Run the checked build of each kernel and report all faults: line, thread, count.
 
     NAME is a kernel of the library or of --kernels; its task says what goes in. A FILE.metal needs
     no task. The kernel runs on the cpu device, in a process that has nothing else; the run goes on
@@ -129,27 +139,44 @@ def check(ctx: click.Context, /, kernel: str, **options: Any) -> None:
     """
     from metalbench.checking.check import check as check_kernel
     from metalbench.checking.sanitizer import check_sanitized, parse_sanitizer_tools
+    from metalbench.errors import MachineError, MetalBenchError
     from metalbench.report.findings import findings_json, findings_text, to_sarif
 
     nvidias = parse_sanitizer_tools(options["tools"], options["device"])
     checked = check_kernel if nvidias is None else check_sanitized
-    findings = checked(
-        kernel,
-        tools=nvidias or options["tools"],
-        sizes=options["sizes"],
-        dtype=options["dtype"],
-        buffers=options["buffers"],
-        tunables=options["tunables"],
-        folders=options["kernels"],
-        include_dirs=options["include"],
-        standard=options["standard"] or "",
-        seed=options["seed"],
-        time_limit=options["time_limit"],
-    )
     taken = is_taken(options) or str(options["sarif_file"]) == "-"
-    echo(findings_text(findings), nl=False, err=taken)
+    found: list[Findings] = []
+    faults: list[str] = []
+    for kernel in kernels_to_check:
+        try:
+            findings = checked(
+                kernel,
+                tools=nvidias or options["tools"],
+                sizes=options["sizes"],
+                dtype=options["dtype"],
+                buffers=options["buffers"],
+                tunables=options["tunables"],
+                folders=options["kernels"],
+                include_dirs=options["include"],
+                standard=options["standard"] or "",
+                seed=options["seed"],
+                time_limit=options["time_limit"],
+            )
+        except MachineError:
+            raise
+        except MetalBenchError as error:
+            # One kernel that cannot be checked must not prevent the check of the others.
+            if len(kernels_to_check) == 1:
+                raise
+            faults.append(kernel)
+            echo(f"Error: {error}", err=True)
+            continue
+        found.append(findings)
+        echo(findings_text(findings), nl=False, err=taken)
     if options["json_file"]:
-        write_text(options["json_file"], findings_json(findings))
+        write_text(options["json_file"], findings_json(found))
     if options["sarif_file"]:
-        write_text(options["sarif_file"], to_sarif(findings, Path.cwd()))
-    ctx.exit(int(not findings.passed))
+        write_text(options["sarif_file"], to_sarif(found, Path.cwd()))
+    if faults:
+        raise CommandFailure(f"not checked: {', '.join(faults)}")
+    ctx.exit(int(not all(each.passed for each in found)))

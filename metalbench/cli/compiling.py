@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from metalbench.cli.options import device_option, include_option, standard_option
+from metalbench.cli.options import (
+    device_option,
+    dtype_option,
+    include_option,
+    standard_option,
+)
 from metalbench.msl.frontend.standards import define_version
 from metalbench.report.console import echo, echo_source
 
@@ -125,6 +130,7 @@ def _number(text: str) -> bool | int | float | None:
     callback=_constants,
     help="Set a function constant, by name or index. Repeatable.",
 )
+@dtype_option(help="Element type DTYPE; by default the first of the file's `// dtypes:` line.")
 @click.option("--checked", is_flag=True, help="The build that catches undefined behaviour.")
 @click.option("--safe-math", is_flag=True, help="Neither reassociate nor approximate.")
 @click.option(
@@ -140,11 +146,18 @@ def _number(text: str) -> bool | int | float | None:
 @standard_option
 @click.pass_context
 def compile_file(ctx: click.Context, /, file: str, **options: Any) -> None:
-    """Compile FILE, any source in Metal's language; no task is needed. - is standard input."""
+    """Compile FILE, any source in Metal's language; no task is needed. - is standard input.
+
+    Header lines of a kernel, such as `// tune:`, define its macros, unless -D does.
+    """
     from metalbench.errors import CompileError
 
     source, filename = _read(file)
-    options["macros"] |= define_version(options["standard"] or "")
+    options["macros"] = {
+        **_header_macros(source, filename, options),
+        **options["macros"],
+        **define_version(options["standard"] or ""),
+    }
     try:
         if options["emit"] in EMITTED:
             _emit_text(source, filename, options)
@@ -166,6 +179,35 @@ def _read(file: str) -> tuple[str, str]:
         return Path(file).read_text(encoding="utf-8", errors="surrogateescape"), file
     except OSError as error:
         raise CommandFailure(f"{file} cannot be read: {error.strerror}") from error
+
+
+def _header_macros(source: str, filename: str, options: Mapping[str, Any]) -> dict[str, str]:
+    """Return the macros that a kernel's header declares: DTYPE, and tunables for the device.
+
+    A file without header lines has none. A header that cannot be read is reported on stderr.
+    """
+    from metalbench import _core
+    from metalbench.cli.group import CommandFailure
+    from metalbench.errors import DeclarationError
+    from metalbench.kernel.header import device_names, has_directives, parse
+    from metalbench.task.dtypes import DTYPES
+
+    wanted = options["dtype"]
+    if not has_directives(source):
+        return {} if wanted is None else {"DTYPE": DTYPES[wanted].msl}
+    path = Path(filename)
+    try:
+        kernel = parse(source, name=path.name.partition(".")[0], path=path)
+    except DeclarationError as error:
+        echo(f"note: its header lines are not used: {error}", err=True)
+        return {} if wanted is None else {"DTYPE": DTYPES[wanted].msl}
+    if wanted is not None and wanted not in kernel.dtypes:
+        written = ", ".join(kernel.dtypes)
+        raise CommandFailure(f"--dtype {wanted}: expected one of {written} by the file's header")
+    dtype = wanted or kernel.dtypes[0]
+    device = _core.open(options["device"])
+    tunables = kernel.on(device_names(device)).resolve_tunables(dtype=dtype)
+    return {"DTYPE": DTYPES[dtype].msl, **{name: str(each) for name, each in tunables.items()}}
 
 
 def _folders(filename: str, options: dict[str, Any]) -> list[str]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Iterable
 from importlib import import_module
 from typing import IO, Any
 
 import click
 
 from metalbench.cli.interruption import INTERRUPTED, MESSAGE, raise_from_now_on
+from metalbench.errors import suggestion
 from metalbench.report.console import echo
 from metalbench.safe_text import terminal_text
 
@@ -47,12 +49,17 @@ OTHER_OPTIONS = {
 }
 
 
-def suggest_command(error: click.UsageError, name: str) -> click.UsageError:
-    """Return an error that suggests the command for `name`, which does not exist."""
+def suggest_command(
+    error: click.UsageError, name: str, commands: Iterable[str]
+) -> click.UsageError:
+    """Return an error that suggests one of the `commands` for `name`, which does not exist."""
     here = OTHER_COMMANDS.get(name)
-    if here is None:
+    if here is not None:
+        return click.UsageError(f"No such command {name!r}: say {here}.", error.ctx)
+    hint = suggestion(name, commands)
+    if not hint.startswith("did you mean"):
         return error
-    return click.UsageError(f"No such command {name!r}: say {here}.", error.ctx)
+    return click.UsageError(f"No such command {name!r}; {hint}", error.ctx)
 
 
 def suggest_option(error: click.NoSuchOption) -> click.UsageError:
@@ -150,7 +157,7 @@ class ErrorsAreMessages(click.Group):
         except click.NoSuchOption:
             raise
         except click.UsageError as error:
-            raise suggest_command(error, args[0]) from None
+            raise suggest_command(error, args[0], self.list_commands(ctx)) from None
         # The command is imported. From now on it may have to clean up.
         raise_from_now_on()
         return found

@@ -467,6 +467,7 @@ Examples:
   metalbench run --record --html run.html
   metalbench run --baseline main --max-regression 5% --junitxml results.xml
   metalbench run my_kernel --kernels ./my_kernels --time 5
+  metalbench run answer.metal --task softmax
   metalbench run answer.py --task softmax
   metalbench run softmax --on ssh://mac.local
   MTL_CAPTURE_ENABLED=1 metalbench run softmax --capture softmax.gputrace
@@ -474,9 +475,11 @@ Examples:
 
 
 @click.command(epilog=EXAMPLES, short_help="Check kernels and time them against MLX.")
-@click.argument("names", nargs=-1, metavar="[NAME|FILE.py]...", shell_complete=complete_names)
+@click.argument("names", nargs=-1, metavar="[NAME|FILE]...", shell_complete=complete_names)
 @click.option(
-    "--task", metavar="NAME", help="Task of a FILE.py; by default the task with its name."
+    "--task",
+    metavar="NAME",
+    help="Task of a FILE.metal or FILE.py; by default the task with its name.",
 )
 @click.option("--set", "set_name", metavar="SET", help=SET_HELP)
 @click.option("--all", "set_name", flag_value="all", help="The library with all families.")
@@ -548,9 +551,10 @@ Examples:
 def run(ctx: click.Context, /, **options: Any) -> None:
     """Check kernels, time them against MLX, and store the results.
 
-    Without a NAME the whole library runs; with a single one the full report is printed. A FILE.py
-    calls mx.fast.metal_kernel itself: `class ModelNew`, or a function of the task's name. Every
-    finished kernel is stored at once: Ctrl-C loses none.
+    Without a NAME the whole library runs; with a single one the full report is printed. A
+    FILE.metal is a kernel for --task. A FILE.py calls mx.fast.metal_kernel itself: `class
+    ModelNew`, or a function of the task's name. Every finished kernel is stored at once: Ctrl-C
+    loses none.
 
     Exit codes: 0 all correct and nothing that --fail-on names; 1 otherwise; 2 wrong usage or
     environment; 130 interrupted. In GitHub Actions, faults are annotated at their lines.

@@ -24,32 +24,48 @@ if TYPE_CHECKING:
     from metalbench.store.store import Store
 
 
-SUFFIX = ".py"
+PYTHON, METAL = ".py", ".metal"
 
 
 def split_names(names: Sequence[str]) -> tuple[list[str], list[Path]]:
-    """Split arguments into names of tasks and files of Python candidates."""
-    files = [Path(each) for each in names if each.endswith(SUFFIX)]
-    return [each for each in names if not each.endswith(SUFFIX)], files
+    """Split arguments into names of tasks and files of candidates."""
+    files = [Path(each) for each in names if each.endswith((PYTHON, METAL))]
+    return [each for each in names if not each.endswith((PYTHON, METAL))], files
 
 
 def list_trials_of_files(
-    files: Sequence[Path], config: TrialConfig, common: Mapping[str, Any]
+    files: Sequence[Path], device: Described, config: TrialConfig, common: Mapping[str, Any]
 ) -> list[Trial]:
     """Return a trial for every file, element type and size. `common` are settings of all trials.
 
     The task is the one of --task, by default the one with the file's name. Raises click.UsageError
-    for options that candidates cannot have, DeclarationError if there is no such task.
+    for options that candidates cannot have, DeclarationError if there is no such task or file.
     """
+    from metalbench.errors import DeclarationError
     from metalbench.kernel.library import Library
     from metalbench.run.trial import Trial
 
-    for option in config.launch_options:
-        raise click.UsageError(f"{files[0]}: expected no {option} for a Python candidate")
     library = Library(config.kernels)
     trials = []
     for path in files:
-        entry = library.entry(config.task or path.stem)
+        if not path.exists():
+            raise DeclarationError(f"{path}: there is no such file")
+        name = config.task or path.name.partition(".")[0]
+        try:
+            entry = library.entry(name)
+        except DeclarationError as error:
+            if config.task is not None:
+                raise
+            hint = str(error).partition("; ")[2]
+            raise DeclarationError(
+                f"{path}: there is no task {name!r}; name the task with --task NAME ({hint})"
+            ) from None
+        if path.suffix == METAL:
+            entry = replace(entry, kernel_paths=[path])
+            trials += _list_trials_of(entry, device, config, common, path=path)
+            continue
+        for option in config.launch_options:
+            raise click.UsageError(f"{path}: expected no {option} for a Python candidate")
         kernel, broken = _read(path, entry.name)
         every = "all" in config.dtypes
         dtypes = [each for each in kernel.dtypes if each in entry.task.dtypes]
@@ -95,7 +111,7 @@ def list_trials(config: TrialConfig, device: Described) -> list[Trial]:
     names, files = split_names(config.names)
     entries = find(names, config.set_name, config.kernels) if names or not files else []
     common = _common_settings(config)
-    trials = list_trials_of_files(files, config, common) if files else []
+    trials = list_trials_of_files(files, device, config, common) if files else []
     for entry in entries:
         if config.names or not entry.unsolved:
             trials += _list_trials_of(entry, device, config, common)
@@ -131,16 +147,26 @@ def _common_settings(config: TrialConfig) -> dict[str, Any]:
 
 
 def _list_trials_of(
-    entry: Entry, device: Described, config: TrialConfig, common: Mapping[str, Any]
+    entry: Entry,
+    device: Described,
+    config: TrialConfig,
+    common: Mapping[str, Any],
+    *,
+    path: Path | None = None,
 ) -> list[Trial]:
-    """Return a trial for each element type and size; one that fails if the kernel is unreadable."""
+    """Return a trial for each element type and size; one that fails if the kernel is unreadable.
+
+    The kernel is the one in `path`, by default the entry's.
+    """
     from metalbench.errors import DeclarationError
+    from metalbench.kernel.header import device_names, read
     from metalbench.run.trial import Trial
 
     try:
-        kernel = replace(
-            entry.kernel(device), include_dirs=config.include, standard=config.standard
-        )
+        found = entry.kernel(device) if path is None else read(path, entry.name)
+        if path is not None:
+            found = found.on(device_names(device))
+        kernel = replace(found, include_dirs=config.include, standard=config.standard)
     except DeclarationError as error:
         size = next(iter(config.sizes), None)
         return [Trial.unreadable(entry, error, size=size, **common)]

@@ -289,6 +289,17 @@ class Limit:
         return f"expected {self}, got {got}"
 
 
+def has_directives(source: str) -> bool:
+    """Return whether a comment above the code begins with the keyword of a header line."""
+    for text in source.splitlines():
+        if text.strip() and not text.lstrip().startswith("//"):
+            return False
+        match = _DIRECTIVE.match(text)
+        if match and match[1] in LINE_FORMS:
+            return True
+    return False
+
+
 class Header:
     """Collects the lines of one header."""
 

@@ -88,26 +88,25 @@ def _where(finding: CheckFinding) -> str:
     return f"{frame.file}:{frame.line}{column}"
 
 
-def findings_json(findings: Findings) -> str:
-    """Return the findings as JSON."""
-    return (
-        json_text(
-            {
-                "schema": SCHEMA,
-                "kernel": findings.kernel,
-                "sizes": list(findings.sizes),
-                "tools": list(findings.tools),
-                "passed": findings.passed,
-                "places": findings.places_by_kind,
-                "findings": [_plain(each) for each in findings.found],
-                "allowed": [_plain(each) for each in findings.allowed],
-                "unused": list(findings.unused),
-                "skipped": list(findings.skipped),
-            },
-            indent=2,
-        )
-        + "\n"
-    )
+def findings_json(checks: Sequence[Findings]) -> str:
+    """Return the findings of a kernel as a JSON object, those of several kernels as an array."""
+    plain = [_plain_findings(each) for each in checks]
+    return json_text(plain[0] if len(plain) == 1 else plain, indent=2) + "\n"
+
+
+def _plain_findings(findings: Findings) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "kernel": findings.kernel,
+        "sizes": list(findings.sizes),
+        "tools": list(findings.tools),
+        "passed": findings.passed,
+        "places": findings.places_by_kind,
+        "findings": [_plain(each) for each in findings.found],
+        "allowed": [_plain(each) for each in findings.allowed],
+        "unused": list(findings.unused),
+        "skipped": list(findings.skipped),
+    }
 
 
 def _plain(finding: CheckFinding) -> dict[str, Any]:
@@ -147,10 +146,11 @@ def _plain(finding: CheckFinding) -> dict[str, Any]:
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
-def to_sarif(findings: Findings, root: Path) -> str:
+def to_sarif(checks: Sequence[Findings], root: Path) -> str:
     """Return one run of the tool `metalbench`; paths of files below `root` are relative."""
     rules = list(KINDS.values())
-    results = [_result(each, rules, root) for each in (*findings.found, *findings.allowed)]
+    found = (each for findings in checks for each in (*findings.found, *findings.allowed))
+    results = [_result(each, rules, root) for each in found]
     driver = {
         "name": "metalbench",
         "version": version("metalbench"),

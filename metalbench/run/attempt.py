@@ -375,7 +375,9 @@ class TrialAttempt:
             failure = Failure(self._stage.value, str(finding.kind), finding.message)
             self._failures.append(failure)
         if not report.passed:
-            self._wrong = any(finding.size for finding in report.findings)
+            self._wrong = any(
+                finding.size and not finding.kind.prevents_run for finding in report.findings
+            )
             raise Abort
 
     def _make_result(self, seconds: float) -> Result:

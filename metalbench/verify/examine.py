@@ -24,6 +24,11 @@ from metalbench.verify.explanation import describe_mismatch, find_explanation
 from metalbench.verify.report import Comparison, Finding, Report
 from metalbench.verify.tolerance import ErrorNorms, OutputTolerance, model_float32_errors
 
+SUSPECT_ORACLE = (
+    "MLX computes what the kernel computes, and not what the oracle does: is the task's oracle "
+    "wrong?"
+)
+
 
 @dataclass
 class ReferenceErrors:
@@ -213,7 +218,25 @@ class Examiner:
         if bad.any() and not unwritten[bad].any():
             explained = find_explanation(self.workload, name, got, bad)
             message += f"; {explained}" if explained else ""
+        if self._is_oracle_suspect(work, name, got, tolerance):
+            message += f"; {SUSPECT_ORACLE}"
         return self.make_finding(kind, message, name)
+
+    def _is_oracle_suspect(
+        self, work: Workload, name: str, got: Any, tolerance: OutputTolerance
+    ) -> bool:
+        """Return whether MLX agrees with the kernel's output `got`, and not with the oracle."""
+        from metalbench import reference  # imports MLX
+
+        if work.size in work.task.judges:
+            return False
+        expected, scale = work.expected[name], self._scale(work, name)
+        mlx = reference.outputs(work, kind=self.device.kind)[name].astype(expected.dtype)
+        if error_rule.compare(name, mlx, expected, tolerance=tolerance, scale=scale).passed:
+            return False
+        kind = work.task.outputs[name].type_in(work.dtype)
+        near = error_rule.derive_tolerance(mlx, error_rule.largest_counted_norms(scale), kind)
+        return error_rule.compare(name, got, mlx, tolerance=near, scale=scale).passed
 
 
 # Compare repeated runs bit for bit: on the same inputs, and after runs on other inputs.

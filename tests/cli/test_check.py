@@ -99,3 +99,22 @@ def test_check_help_explains_the_header_lines():
     told = ran("--help").output
     for words in ("// buffer:", "// check: allow", "same-value-race", "Exit codes"):
         assert words in told
+
+
+def test_several_kernels_are_checked_one_after_the_other(file, tmp_path):
+    (tmp_path / "other.metal").write_text(KERNEL.replace("SHIFT", "0"))
+    (tmp_path / "broken.metal").write_text(KERNEL.replace("SHIFT", "unknown"))
+    told = ran(file, "other.metal", "--json", "both.json", "--sarif", "both.sarif")
+    assert told.exit_code == 1, told.output
+    assert "k: 1 error (" in told.output
+    assert told.output.endswith("other: no errors (mem, race, init, sync, arithmetic; size file)\n")
+    first, second = json.loads((tmp_path / "both.json").read_text())
+    assert (first["kernel"], first["passed"]) == ("k", False)
+    assert (second["kernel"], second["passed"]) == ("other", True)
+    (run,) = json.loads((tmp_path / "both.sarif").read_text())["runs"]
+    assert len(run["results"]) == 1
+    told = ran("broken.metal", "other.metal")
+    assert told.exit_code == 2
+    assert "use of undeclared identifier 'unknown'" in told.output
+    assert "other: no errors" in told.output
+    assert "Error: not checked: broken.metal" in told.output

@@ -71,7 +71,8 @@ def test_shared_options_are_declared_once(option: str) -> None:
         ("run --diff main", "No such option '--diff': say `--baseline RUN`."),
         ("run --threshold 3%", "say `--max-regression PERCENT`."),
         # Other names get the nearest suggestion, if there is one.
-        ("histroy", "No such command 'histroy'"),
+        ("histroy", "No such command 'histroy'; did you mean 'history'?"),
+        ("xyzzy", "No such command 'xyzzy'."),
         ("show softmax --threshold 3%", "No such option '--threshold'"),
     ],
 )

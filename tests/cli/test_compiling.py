@@ -199,3 +199,35 @@ def test_std_selects_the_version_of_the_language(tmp_path: Path, name: str) -> N
         assert "lambda expressions are not supported in Metal" in refused.output
     accepted = CliRunner().invoke(main, [name, str(path), "--std", "metal3.2"])
     assert accepted.exit_code == 0, accepted.output
+
+
+HEADED = """// A kernel of the library: the comment `// Shape: n by 4` is not a header line.
+// Shape: n by 4
+// dispatch: twice threads_in_grid=(n) threads=(TG)
+// tune: TG = 64, 128
+// dtypes: float16, float32
+kernel void twice(device const DTYPE* x, device DTYPE* y, uint i [[thread_position_in_grid]]) {
+  y[i] = DTYPE(TG) * x[i];
+}
+"""
+
+
+def test_compile_reads_the_header_of_a_kernel(tmp_path: Path) -> None:
+    path = tmp_path / "twice.metal"
+    path.write_text(HEADED)
+    told = command(path)
+    assert told.exit_code == 0, told.output
+    assert "half" in told.output
+    assert "float  device" in command(path, "--dtype", "float32").output
+    assert "bfloat" in command(path, "-D", "DTYPE=bfloat").output
+    told = command(path, "--dtype", "bfloat16")
+    assert told.exit_code == 2
+    assert "expected one of float16, float32 by the file's header" in told.output
+
+
+def test_compile_says_that_a_wrong_header_is_not_used(tmp_path: Path) -> None:
+    path = tmp_path / "twice.metal"
+    path.write_text(HEADED.replace("TG = 64, 128", "TG = many"))
+    told = command(path, "-D", "TG=1", "-D", "DTYPE=float")
+    assert told.exit_code == 0, told.output
+    assert "note: its header lines are not used: [twice] twice.metal:4" in told.output

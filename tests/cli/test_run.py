@@ -239,3 +239,15 @@ def test_run_counts_bytes_of_a_single_kernel_only(
     assert "16.0 KiB read, 16.0 KiB written, 1.00 x declared" in alone.output
     several = shell("run", "twice", "thrice", "--json", "-")
     assert [each["counted"] for each in json.loads(several.stdout)["results"]] == [None, None]
+
+
+def test_a_wrong_oracle_is_suspected_if_mlx_agrees_with_the_kernel(
+    shell: Any, kernels: Path
+) -> None:
+    suspicion = "is the task's oracle wrong?"
+    assert suspicion not in " ".join(shell("run", "thrice").stdout.split())
+    task = kernels / "twice.py"
+    task.write_text(task.read_text().replace("oracle=lambda x: 2 * x", "oracle=lambda x: 3 * x"))
+    told = shell("run", "twice")
+    assert told.exit_code == 1
+    assert suspicion in " ".join(told.stdout.split())

@@ -30,6 +30,7 @@ from metalbench.kernelbench.candidates.player import (
     CandidateProcess,
     KernelsNeeded,
 )
+from metalbench.kernelbench.candidates.source import locate_in_file
 from metalbench.task import Task
 from metalbench.task.dtypes import DType
 from metalbench.task.workload import Workload
@@ -169,7 +170,11 @@ class Candidate:
     def compile(self, launches: Iterable[Launch]) -> None:
         """Compile kernels for the next process, and end this one."""
         for each in tuple(launches):
-            compile_launch(self._judge, each, checked=self._checked)
+            try:
+                compile_launch(self._judge, each, checked=self._checked)
+            except CompileError as error:
+                file, text = self.kernel.path.name, self.kernel.source
+                raise CompileError(locate_in_file(str(error), file, text)) from None
             self.launches[each] = None
         self.end()
 

@@ -6,6 +6,7 @@ What is refused here would fail in the sealed process as well; here it gets a pl
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -144,3 +145,35 @@ def _is_allowed(module: str) -> bool:
 
 def _describe_import(name: str) -> str:
     return f"imports {name}; a candidate gets {', '.join(MODULES)} and metalbench.metal_kernel"
+
+
+# Messages of compilers about a kernel that a candidate makes from text.
+
+_QUOTED = re.compile(
+    r"^<\w+ source>:\d+:(?P<column>\d+): (?P<text>[^\n]*)\n"
+    r"(?P<margin> *\d+) \| (?P<code>[^\n]*)$",
+    re.MULTILINE,
+)
+_NAMED = re.compile(r"^(?=<\w+(?: \w+)?>)", re.MULTILINE)
+
+
+def locate_in_file(message: str, file: str, text: str) -> str:
+    """Return a compiler's message about a kernel of the candidate `file`, at the file's lines.
+
+    The line of code that the message quotes is looked up in `text`, the candidate's source. If it
+    is not exactly once there, the name of the file precedes the compiler's place.
+    """
+    lines = text.splitlines()
+
+    def replace_place(found: re.Match[str]) -> str:
+        code = found["code"].strip()
+        places = [number for number, line in enumerate(lines) if code and code in line]
+        if len(places) != 1:
+            return found[0]
+        (place,) = places
+        indent = len(found["code"]) - len(found["code"].lstrip())
+        column = int(found["column"]) - indent + lines[place].index(code)
+        margin = f"{place + 1:>{len(found['margin'])}}"
+        return f"{file}:{place + 1}:{column}: {found['text']}\n{margin} | {found['code']}"
+
+    return _NAMED.sub(f"{file}: ", _QUOTED.sub(replace_place, message))
