@@ -68,7 +68,9 @@ def resolve_subject(
                 "whose task draws the inputs"
             )
         (entry,) = find([str(named)], None, folders)
-        kernel = replace(entry.kernel(), include_dirs=tuple(include_dirs), standard=standard)
+        found = entry.kernel()
+        standard = standard or found.standard
+        kernel = replace(found, include_dirs=tuple(include_dirs), standard=standard)
         for size in sizes:
             entry.task.check_size(size)
         return CheckSubject(
@@ -82,6 +84,7 @@ def resolve_subject(
             f"--size: expected none with {named}, whose own lines say how large all is"
         )
     bare = read_standalone_kernel(Path(named), buffers)
+    standard = standard or bare.kernel.standard
     kernel = replace(bare.kernel, include_dirs=tuple(include_dirs), standard=standard)
     return CheckSubject(kernel, bare.task, (bare.size,), bare.inout, bare.size)
 

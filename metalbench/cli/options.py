@@ -244,7 +244,8 @@ def standard_option(command: Command) -> Command:
         "--std",
         "standard",
         type=click.Choice(list(STANDARDS)),
-        help="Version of Metal's language; the default is the device's, metal3.1 on cpu and cuda.",
+        help="Version of Metal's language. The default is a kernel's `// std:` line, or else the "
+        "device's, metal3.1 on cpu and cuda.",
     )(command)
 
 

@@ -166,7 +166,8 @@ def _list_trials_of(
         found = entry.kernel(device) if path is None else read(path, entry.name)
         if path is not None:
             found = found.on(device_names(device))
-        kernel = replace(found, include_dirs=config.include, standard=config.standard)
+        standard = config.standard or found.standard
+        kernel = replace(found, include_dirs=config.include, standard=standard)
     except DeclarationError as error:
         size = next(iter(config.sizes), None)
         return [Trial.unreadable(entry, error, size=size, **common)]

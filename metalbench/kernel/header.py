@@ -22,6 +22,7 @@ from metalbench.devices import KINDS
 from metalbench.errors import CompileError, DeclarationError, suggestion
 from metalbench.expression import Expression, Parser
 from metalbench.kernel.source_files import include_folders, read_candidate_text
+from metalbench.msl.frontend.standards import STANDARDS
 from metalbench.task.dtypes import DTYPES, FLOATS, DType, storage_type
 
 _ELEMENT = r"(?:float32|float16|bfloat16|u?int(?:8|16|32|64)|bool|DTYPE)"
@@ -40,6 +41,7 @@ _SYNTAX = {
     "dtypes": rf"\s*{_ELEMENT}(?:\s*,\s*{_ELEMENT})*\s*$",
     "math": r"\s*(?:safe|fast)\s*$",
     "inout": r"\s*\w+(?:\s*,\s*\w+)*\s*$",
+    "std": r"\s*metal\d\.\d\s*$",
 }
 # Words of prose that resemble a keyword: `// Input: x`.
 _PROSE = frozenset({"input", "inputs"})
@@ -220,6 +222,7 @@ LINE_FORMS = {
     "dtypes": "`// dtypes: float32, float16`",
     "math": "`// math: fast`",
     "inout": "`// inout: cache`",
+    "std": "`// std: metal4.0`",
 }
 # The most that a header may have of each kind: kernels of the library have at most eight.
 MOST_LINES = {
@@ -318,6 +321,7 @@ class Header:
         self.dtypes: tuple[str, ...] = ()
         self.math = ""
         self.inouts: dict[str, int] = {}
+        self.standard = ""
 
     @property
     def line(self) -> int:
@@ -475,6 +479,16 @@ class Header:
         if self.math not in MATH_MODES:
             raise error
 
+    def _read_std(self, parser: Parser) -> None:
+        if self.standard:
+            raise self._error("std is declared twice")
+        error = parser.error(" or ".join(STANDARDS))
+        language = parser.name("a version of Metal")
+        parser.expect(".")
+        self.standard = f"{language}.{parser.number()}"
+        if self.standard not in STANDARDS:
+            raise error
+
     def _read_inout(self, parser: Parser) -> None:
         while True:
             error = parser.error("an input that the header does not have yet")
@@ -503,7 +517,8 @@ class Kernel:
     whose defaults come first in `tunables`. `instances` are sets of macros by name, for different
     tasks. The macros of the selected instance, by default the first, are tunables with one value.
     `limits` are conditions of sizes, which are checked before every launch.
-    `standard` is the version of Metal's language, such as metal3.1; empty for the device's default.
+    `standard` is the version of Metal's language, from the header's `// std:` line or from `--std`;
+    empty for the device's default.
     `inouts` are the inputs that the kernel updates in place, each with its line.
     """
 
@@ -648,4 +663,5 @@ def parse(
         device_defaults=tuple(header.defaults),
         instances=header.instances,
         inouts=header.inouts,
+        standard=header.standard,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -44,6 +45,7 @@ from metalbench.mlx.definition import (
     is_mlx_dtype,
     mlx_dtype,
 )
+from metalbench.msl.frontend.standards import define_version
 
 Run = Callable[[list[Any]], list[Any]]
 
@@ -103,6 +105,11 @@ def _slices(given: Sequence[Any], axes: Sequence[int | None]) -> list[list[Any]]
 
 # The callable that `metal_kernel` returns, on a device of this project.
 
+# A source that includes the headers of tensors is of Metal 4, as MLX compiles it on macOS 26.
+_TENSORS = re.compile(
+    r"^[ \t]*#[ \t]*include[ \t]*<(?:metal_(?:cooperative_)?tensor|MetalPerformancePrimitives/)",
+    re.M,
+)
 _HINT = (
     "; METALBENCH_CHECKED=1 (or checked=True) tells the first access, race or barrier that is wrong"
 )
@@ -222,7 +229,10 @@ class CustomKernel:
             library = self._device.compile(
                 generated.unit,
                 filename=f"<{self.definition.name}>",
-                macros={"__FAST_MATH__": "1"} if mode == "fast" else {},
+                macros={
+                    **({"__FAST_MATH__": "1"} if mode == "fast" else {}),
+                    **define_version("metal4.0" if _TENSORS.search(generated.unit) else ""),
+                },
                 include_dirs=[str(PRELUDE)],
                 checked=self.checked,
                 tools=["init"] if self.checked else [],

@@ -34,6 +34,8 @@ MEMSET = "llvm.memset."
 MEMORY_INTRINSICS = ("llvm.memcpy.", "llvm.memmove.", MEMSET)
 # They access the matrices of their operands only. All but `matrix_store` write the first operand.
 MATRIX_FUNCTIONS = re.compile(r"_ZN2mbL\d+matrix_")
+# They are called once for all lanes, with the rows of arrays of the lanes.
+LANES_FUNCTIONS = re.compile(r"_ZN2mbL\d+matrix_lanes_")
 _MAX_FILL = 1024  # bytes; in masked blocks one store per element
 _MAX_ELEMENT = 8  # bytes
 
@@ -134,7 +136,9 @@ def _find_address_operands(
     if isinstance(instruction, ElementPointer):
         return [(each, None) for each in instruction.operands[1:]]
     if isinstance(instruction, CallInstruction) and (
-        instruction.name.startswith(ASSUME_LIKE) or _is_element_fill(instruction)
+        instruction.name.startswith(ASSUME_LIKE)
+        or _is_element_fill(instruction)
+        or LANES_FUNCTIONS.match(instruction.name)
     ):
         return []
     return [(each, None) for each in instruction.operands]
@@ -178,6 +182,7 @@ def _find_divergent_addresses(
         return [] if alike and block not in info.divergence.masked else [address]
     if isinstance(instruction, CallInstruction):
         one = alike and all(info.get(each, block) is UNIFORM for each in addresses)
+        one = one and not LANES_FUNCTIONS.match(instruction.name)
         if one and block not in info.divergence.masked:
             return []
         return [each for each in _get_written_operands(instruction) if each.text in variables]
@@ -188,6 +193,8 @@ def _get_written_operands(call: CallInstruction) -> Sequence[Value]:
     """Return the pointer operands that a called function may write to."""
     if call.name.startswith(MEMORY_INTRINSICS):
         return call.operands[:1]
+    if LANES_FUNCTIONS.match(call.name):
+        return call.operands  # all must be rows
     if MATRIX_FUNCTIONS.match(call.name):
         return call.operands[1:2] if "matrix_store" in call.name else call.operands[:1]
     return call.operands

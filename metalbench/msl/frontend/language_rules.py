@@ -29,7 +29,12 @@ from metalbench.msl.frontend.reflection import (
 )
 from metalbench.msl.frontend.source import Source
 from metalbench.msl.frontend.space_conversions import find_space_conversions
-from metalbench.msl.frontend.standards import DEFAULT_STANDARD, STANDARDS, VERSION_MACRO
+from metalbench.msl.frontend.standards import (
+    DEFAULT_STANDARD,
+    STANDARDS,
+    TENSORS_SINCE,
+    VERSION_MACRO,
+)
 from metalbench.msl.frontend.tokens import (
     Tokens,
     find_closing_angle,
@@ -284,7 +289,8 @@ def find_later_constructs(source: Source, version: int) -> Iterator[Violation]:
     if version < STANDARDS["metal3.2"]:
         yield from find_lambdas(source.tokens)
         yield from find_fences(source)
-    if version < STANDARDS["metal4.0"]:
+    if version < TENSORS_SINCE:
+        yield from find_tensors(source)
         yield from find_deduced_template_arguments(source)
         yield from find_auto_template_parameters(source)
 
@@ -308,6 +314,43 @@ def find_fences(source: Source) -> Iterator[Violation]:
                 index,
                 f"use of undeclared identifier '{name}'",
                 "Metal has it from metal3.2 on: compile with --std metal3.2",
+            )
+
+
+# Names of tensors, with the tokens that follow them where they do not mean something else.
+_TENSOR_USES = {
+    "mpp": frozenset({"::"}),
+    "tensor": frozenset({"<"}),
+    "dextents": frozenset({"<"}),
+    "execution_simdgroups": frozenset({"<"}),
+    "cooperative_tensor": frozenset({"<"}),
+    "tensor_handle": frozenset({",", ">"}),
+    "tensor_inline": frozenset({",", ">"}),
+}
+
+
+def find_tensors(source: Source) -> Iterator[Violation]:
+    """Yield names of tensors, which Metal has from 4.0 on."""
+    tokens = source.tokens
+    declared = {each.name for each in iterate_declarations(source.declarations)}
+    for name in _TENSOR_USES.keys() & tokens.occurrences.keys() - declared:
+        for index in tokens.occurrences[name]:
+            before = tokens.text[index - 1] if index else ""
+            following = tokens.at(index + 1)
+            is_declared = before == "namespace" and tokens.text[index - 2] != "using"
+            if before in (".", "->") or is_declared:
+                continue
+            if following not in _TENSOR_USES[name]:
+                continue
+            # `tensor < n` compares a variable.
+            if name == "tensor" and tokens.at(index + 2) not in ADDRESS_SPACES | {"const"}:
+                continue
+            if name == "mpp" and tokens.at(index + 2) != "tensor_ops":
+                continue
+            yield Violation(
+                index,
+                f"use of undeclared identifier '{name}'",
+                "Metal has tensors from metal4.0 on: compile with --std metal4.0",
             )
 
 

@@ -27,6 +27,7 @@ from metalbench.msl.frontend.edits import Edits, TranslationUnit
 from metalbench.msl.frontend.loop_exits import mark_loop_exits
 from metalbench.msl.frontend.reflection import TEXTURE, EntryPoint, find_stage
 from metalbench.msl.frontend.source import Source, requires_fibers
+from metalbench.msl.frontend.standards import DEFAULT_STANDARD, STANDARDS, TENSORS_SINCE
 from metalbench.msl.frontend.threadgroup_variables import ThreadgroupVariables
 from metalbench.msl.frontend.token_rewrites import (
     define_swizzles,
@@ -232,7 +233,12 @@ def rewrite_source(
 
 def build_translation_unit(source: Source, edits: Edits, entries: str) -> TranslationUnit:
     """Return the whole text: headers, the edited source and the entry points."""
-    opening = build_preamble(source.tokens, find_metal_names(source))
+    opening = build_preamble(
+        source.tokens,
+        find_metal_names(source),
+        version=source.version,
+        tensor_layout=source.tensor_layout,
+    )
     labels = "#include <mb/async_copy_labels.h>\n" if has_asm_labels(source.tokens) else ""
     text = f'{opening}{edits.apply()}\n# 1 "<metalbench>"\n{labels}{entries}'
     return TranslationUnit(text, edits, len(opening))
@@ -267,11 +273,39 @@ def bind_signature(source: Source, name: str, constants: Mapping[str | int, Valu
     return bind_parameters(source, kernel, _format_constants(source, kernel, constants, reached))
 
 
-def build_preamble(tokens: Tokens, own: Sequence[str] = ()) -> str:
+_METAL4_LINE = "#define MB_METAL4 1\n"
+# Names that only sources with tensors have. Their headers are included only then.
+_TENSOR_NAMES = frozenset(
+    """
+    cooperative_tensor dextents execution_simdgroup execution_simdgroups execution_thread
+    execution_threads extents int4b_format mpp tensor tensor_handle tensor_inline uint4b_format
+    """.split()  # noqa: SIM905
+)
+
+
+def is_metal4(text: str) -> bool:
+    """Return whether a lowered text is of Metal 4, which needs other compiler flags."""
+    return text.find(_METAL4_LINE, 0, 200) >= 0
+
+
+def uses_tensors(tokens: Tokens) -> bool:
+    """Return whether a source of Metal 4 names tensors or includes their headers."""
+    names = not _TENSOR_NAMES.isdisjoint(tokens.occurrences)
+    return names or any("/empty_metal4/" in file for file in tokens.files)
+
+
+def build_preamble(
+    tokens: Tokens,
+    own: Sequence[str] = (),
+    *,
+    version: int = STANDARDS[DEFAULT_STANDARD],
+    tensor_layout: int = 0,
+) -> str:
     """Return the text before the user's source: the MSL headers and the macros that configure them.
 
     Few different preambles exist, so clang can precompile one for many sources. `own` lists names
-    of the headers that the source defines too.
+    of the headers that the source defines too. `version` is the value of __METAL_VERSION__, and
+    `tensor_layout` the number of the layout of cooperative tensors.
     """
     distributed = (
         "#define MB_MATRIX_DISTRIBUTED 1\n" if "thread_elements" in tokens.occurrences else ""
@@ -279,9 +313,16 @@ def build_preamble(tokens: Tokens, own: Sequence[str] = ()) -> str:
     textures = "#include <mb/texture_entry.h>\n" if has_textures(tokens) else ""
     copies = "#include <mb/async_copy.h>\n" if has_asm_labels(tokens) else ""
     names = "#include <mb/simd_names.h>\n" if _includes_simd(tokens) else ""
-    headers = f"#include <mb/prelude.h>\n#include <mb/absent.h>\n{textures}{copies}{names}"
+    metal4 = tensors = ""
+    if version >= TENSORS_SINCE:
+        metal4 = _METAL4_LINE
+        if uses_tensors(tokens):
+            layout = f"#define MB_TENSOR_LAYOUT {tensor_layout}\n" if tensor_layout else ""
+            tensors = f"{layout}#include <mb/metal4.h>\n"
+    includes = f"{textures}{copies}{names}{tensors}"
+    headers = f"#include <mb/prelude.h>\n#include <mb/absent.h>\n{includes}"
     headers = rename_in_headers(own, headers)
-    return f'# 1 "<metalbench>"\n{define_swizzles(tokens)}{distributed}{headers}'
+    return f'# 1 "<metalbench>"\n{metal4}{define_swizzles(tokens)}{distributed}{headers}'
 
 
 def _includes_simd(tokens: Tokens) -> bool:

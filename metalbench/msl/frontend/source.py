@@ -17,6 +17,7 @@ from metalbench.msl.frontend.declarations import (
     parse_declarations,
 )
 from metalbench.msl.frontend.reflection import EntryPoint, find_entry_points
+from metalbench.msl.frontend.standards import DEFAULT_STANDARD, STANDARDS
 from metalbench.msl.frontend.tokens import Location, Tokens, is_name, lex
 from metalbench.msl.frontend.unsupported import find_unsupported_declarations
 
@@ -25,7 +26,8 @@ _COLLECTIVE_NAME = re.compile(
     r"|(?:simd|quad)_(?:all|any|ballot|sum|product|min|max|and|or|xor|is_first|is_helper_thread"
     r"|active_threads_mask|broadcast(?:_first)?|prefix_\w+|shuffle\w*|vote)"
     r"|simdgroup_(?:matrix|load|store|multiply\w*|async_copy\w*|event|(?:float|half|bfloat)8x8)"
-    r"|make_filled_simdgroup_matrix|mpp|tensor_ops"
+    r"|make_filled_simdgroup_matrix|mpp|tensor_ops|matmul2d\w*|convolution2d\w*"
+    r"|execution_simdgroups?|reduce_(?:rows|columns)"
 )
 
 
@@ -102,6 +104,9 @@ class Source:
     allows_double: bool = False
     # Whether LLVM runs few passes on kernels that do not synchronise.
     compiles_quickly: bool = False
+    # The value of __METAL_VERSION__, and the number of the layout of cooperative tensors.
+    version: int = STANDARDS[DEFAULT_STANDARD]
+    tensor_layout: int = 0
 
     @cached_property
     def tokens(self) -> Tokens:

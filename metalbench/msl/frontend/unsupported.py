@@ -326,7 +326,6 @@ _FEATURE = re.compile(
     r"|(?P<tables>visible_function_table|intersection_function_table)"
     r"|(?P<commands>command_buffer|render_command|compute_command)"
     r"|(?P<imageblocks>imageblock|threadgroup_imageblock)"
-    r"|(?P<tensors>tensor_handle|tensor_inline|mpp)"
     r"|(?P<meshes>mesh|mesh_grid_properties)"
 )
 _FEATURE_NAMES = {
@@ -335,7 +334,6 @@ _FEATURE_NAMES = {
     "tables": "function tables",
     "commands": "indirect command buffers",
     "imageblocks": "imageblocks",
-    "tensors": "Metal 4 tensors",
     "meshes": "mesh shaders",
 }
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from metalbench.msl.frontend.constants import Value
-from metalbench.msl.frontend.lower import lower
+from metalbench.msl.frontend.lower import is_metal4, lower
 from metalbench.msl.frontend.source import Source
 from metalbench.msl.ir.cut import PartitionedModule
 from metalbench.msl.ir.module import Module
@@ -54,7 +54,13 @@ def compile_for_analysis(
         diagnostics.translate, check_ir=lambda ir: refuse_host_calls(ir, source, lowered.code)
     )
     tools = find_toolchain()
-    flags = list_flags(checked=False, fast_math=fast_math, spaces=lowered.spaces, passes=_FLAGS)
+    flags = list_flags(
+        checked=False,
+        fast_math=fast_math,
+        spaces=lowered.spaces,
+        metal4=is_metal4(lowered.code.text),
+        passes=_FLAGS,
+    )
     options = [each for each in flags if each != "-gline-tables-only"]
     parsing = [*options, "-Xclang", "-disable-llvm-passes"]
     whole = Module(generate_ir(lowered.code, tools, parsing, translate))

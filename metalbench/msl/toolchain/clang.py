@@ -282,6 +282,9 @@ WRAPPING_FLAGS = [
 # For sources in which address spaces select overloads (frontend/address_spaces.py). C++23 has
 # explicit object parameters, whose type includes the address space.
 SPACES_FLAGS = ["-std=c++23", "-DMB_SPACES=1", "-Xclang", "-fsycl-is-device"]
+# For sources of Metal 4. C++20 has literal classes as template arguments, C++23 subscripts of
+# several indices: Metal 4 has both for tensors.
+METAL4_FLAGS = ["-std=c++23", "-fno-char8_t"]
 RELEASE_FLAGS = ["-O3", *CONVERGENT_FLAGS, *WRAPPING_FLAGS]
 # With scatter instructions, clang vectorises the loop over threads. Each access of a private array
 # is then a gather or a scatter, which was 40 times as slow.
@@ -386,20 +389,26 @@ class Toolchain:
         """The folder of empty files with the names of Metal's headers, for the preprocessor."""
         return self.headers / "empty"
 
+    @property
+    def empty_tensor_headers(self) -> Path:
+        """The folder of empty files with the names of the headers that Metal has from 4.0 on."""
+        return self.headers / "empty_metal4"
+
 
 def list_flags(
     *,
     checked: bool,
     fast_math: bool,
     spaces: bool = False,
+    metal4: bool = False,
     goal: CompilationTarget | None = None,
     passes: Sequence[str] | None = None,
     tools: Sequence[str] = (),
 ) -> list[str]:
     """Return the compiler's flags of a build, for this machine unless `goal` is given.
 
-    `passes` replaces the optimisation flags of an unchecked build with loops over threads; `tools`
-    are those of a checked build.
+    `metal4` is for a source of Metal 4 (`lower.is_metal4`). `passes` replaces the optimisation
+    flags of an unchecked build with loops over threads; `tools` are those of a checked build.
     """
     goal = goal or find_host_target()
     machine = goal.triple.partition("-")[0]
@@ -411,6 +420,7 @@ def list_flags(
         *HALF_FLAGS.get(machine, []),
         *ATOMIC_FLAGS.get(machine, []),
         *(FAST_FLAGS if fast_math else PRECISE_FLAGS),
+        *(METAL4_FLAGS if metal4 else ()),
         # Without an auxiliary target, clang 22 crashes on bfloat.
         *([*SPACES_FLAGS, "-Xclang", "-aux-triple", "-Xclang", goal.triple] if spaces else []),
         *([*CONVERGENT_FLAGS, *list_checked_flags(goal, tools)] if checked else passes),
@@ -456,7 +466,8 @@ def find_reserved_names(tools: Toolchain) -> re.Pattern[str]:
     preprocessor's headers are excluded, because they are in the user's expanded source.
     """
     texts = (path.read_text() for path in tools.headers.rglob("*.h"))
-    said = (path.read_text() for path in tools.empty_headers.rglob("*") if path.is_file())
+    empty = (tools.empty_headers, tools.empty_tensor_headers)
+    said = (path.read_text() for each in empty for path in each.rglob("*") if path.is_file())
     names = {name for text in texts for name in _RESERVED.findall(text)}
     names -= {name for text in said for name in _RESERVED.findall(text)}
     return re.compile("|".join(f"{name}\\w*" if name[-1] == "_" else name for name in names))

@@ -22,6 +22,7 @@ from typing import NamedTuple, TypeVar
 from metalbench import build_cache
 from metalbench._core import CompileError, Error
 from metalbench.msl.frontend.edits import TranslationUnit
+from metalbench.msl.frontend.lower import is_metal4
 from metalbench.msl.ir.module import Module
 from metalbench.msl.ir.places import is_own
 from metalbench.msl.toolchain.clang import NVPTX, Toolchain, list_flags, list_superlinear_passes
@@ -576,7 +577,7 @@ def check_syntax(text: str, tools: Toolchain, translate: Callable[[str], str]) -
         "-fsyntax-only",
         "-x",
         "c++",
-        *list_flags(checked=False, fast_math=True),
+        *list_flags(checked=False, fast_math=True, metal4=is_metal4(text)),
     ]
     _run_checked([*command, *tools.include_flags, "-"], text, translate, reads=[tools.headers])
 

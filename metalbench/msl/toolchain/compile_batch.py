@@ -10,7 +10,13 @@ from heapq import heappop, heappush
 
 from metalbench import build_cache
 from metalbench._core import CompileError
-from metalbench.msl.frontend.lower import BatchedKernel, LoweredBatch, find_batch_kind, lower_many
+from metalbench.msl.frontend.lower import (
+    BatchedKernel,
+    LoweredBatch,
+    find_batch_kind,
+    is_metal4,
+    lower_many,
+)
 from metalbench.msl.frontend.source import Source
 from metalbench.msl.ir.cut import PartitionedModule
 from metalbench.msl.ir.module import Module
@@ -71,7 +77,8 @@ class BatchedTranslationUnit:
             self._options = list_lane_flags(many.code, fast_math=fast_math)
             parsing = self._options
         else:
-            self._options = list_flags(checked=False, fast_math=fast_math)
+            metal4 = is_metal4(many.code.text)
+            self._options = list_flags(checked=False, fast_math=fast_math, metal4=metal4)
             # The same options for quick kernels, so that they use the same precompiled preamble.
             parsing = [*self._options, "-Xclang", "-disable-llvm-passes"]
             if source.compiles_quickly:

@@ -14,7 +14,7 @@ from metalbench._core import CompileError
 from metalbench.msl.frontend.constants import Value
 from metalbench.msl.frontend.edits import Edits, TranslationUnit
 from metalbench.msl.frontend.loop_exits import NO_UNROLL_MACRO
-from metalbench.msl.frontend.lower import LoweredKernel, lower
+from metalbench.msl.frontend.lower import LoweredKernel, is_metal4, lower
 from metalbench.msl.frontend.source import Source
 from metalbench.msl.ir.module import Module
 from metalbench.msl.ir.text import IrError
@@ -79,7 +79,10 @@ def compile_threads(
     if not checked:
         code = _ignore_gpu_hints(code)
     chain = find_toolchain()
-    options = list_flags(checked=checked, fast_math=fast_math, spaces=spaces, tools=tools)
+    metal4 = is_metal4(code.text)
+    options = list_flags(
+        checked=checked, fast_math=fast_math, spaces=spaces, metal4=metal4, tools=tools
+    )
     written = translate.source_digest if checked else ""
     made_of = ("object", chain.key, repr(options), repr(tools), repr(fibers), written, code.text)
     target = build_cache.locate_file(build_cache.digest(*made_of), ".so")
@@ -229,7 +232,10 @@ def list_lane_flags(code: TranslationUnit, *, fast_math: bool, spaces: bool = Fa
     """Return clang's options for the kernel of one lane."""
     # LLVM may drop the metadata of such a loop if it removes one of its conditions.
     passes = [*LANE_FLAGS, *(["-fno-unroll-loops"] if NO_UNROLL_MACRO in code.text else [])]
-    return list_flags(checked=False, fast_math=fast_math, spaces=spaces, passes=passes)
+    metal4 = is_metal4(code.text)
+    return list_flags(
+        checked=False, fast_math=fast_math, spaces=spaces, metal4=metal4, passes=passes
+    )
 
 
 def list_widths(lane: Path) -> tuple[int, ...]:
@@ -317,8 +323,9 @@ def build_counted_threads(
 ) -> Path:
     """Return the counted build of lowered text. Raise CompileError."""
     tools = find_toolchain()
+    metal4 = is_metal4(code.text)
     written, compiled = (
-        list_flags(checked=False, fast_math=fast_math, spaces=spaces, passes=passes)
+        list_flags(checked=False, fast_math=fast_math, spaces=spaces, metal4=metal4, passes=passes)
         for passes in (_AS_WRITTEN, _COMPILED)
     )
     target = build_cache.locate_file(
@@ -372,7 +379,12 @@ def ptx_of(
     """
     tools = replace(find_toolchain(), target=NVPTX)
     options = list_flags(
-        checked=False, fast_math=fast_math, spaces=spaces, goal=NVPTX, passes=GPU_FLAGS
+        checked=False,
+        fast_math=fast_math,
+        spaces=spaces,
+        metal4=is_metal4(code.text),
+        goal=NVPTX,
+        passes=GPU_FLAGS,
     )
     target = build_cache.locate_file(
         build_cache.digest("ptx", tools.key, repr(options), str(buffer_alignment), code.text),

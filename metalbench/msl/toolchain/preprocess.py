@@ -17,7 +17,13 @@ from metalbench.msl.frontend.language_rules import find_violations, read_version
 from metalbench.msl.frontend.lower import build_preamble
 from metalbench.msl.frontend.program_inputs import pass_program_inputs
 from metalbench.msl.frontend.source import Source
-from metalbench.msl.frontend.standards import DOUBLE_MACRO, QUICK_MACRO, VERSION_MACRO
+from metalbench.msl.frontend.standards import (
+    DOUBLE_MACRO,
+    QUICK_MACRO,
+    TENSOR_LAYOUT_MACRO,
+    TENSORS_SINCE,
+    VERSION_MACRO,
+)
 from metalbench.msl.frontend.token_rewrites import rewrite_keywords
 from metalbench.msl.frontend.tokens import decode_file_name, replace_digraphs
 from metalbench.msl.frontend.unsupported import (
@@ -55,6 +61,8 @@ METAL_MACROS = {
     "__METAL_PRECISE_MATH__": "0",
     "METAL_FUNC": "inline __attribute__((always_inline))",
 }
+# Those of Metal 4.
+METAL4_MACROS = {"__HAVE_TENSOR__": "1", "__HAVE_INT4B_FORMAT_TYPE__": "1"}
 # Clang's predefined macros reveal the host; a Metal source must not see them.
 HOST_MACROS = [
     "__linux__",
@@ -89,6 +97,11 @@ _FILE_NAME = re.compile(r'^[ \t]*#[ \t]*(?:line[ \t]+)?\d+[ \t]+"((?:\\.|[^"\\\n
 # name for the preprocessor.
 _PACK = re.compile(r"^([ \t]*#[ \t]*pragma[ \t]+)pack\b", re.M)
 _HIDDEN_PACK = "mb_pack"
+# Clang's message about a header of Metal 4 in a source of an earlier version.
+_TENSOR_HEADER = re.compile(
+    r"'(?:metal_tensor|metal_cooperative_tensor|MetalPerformancePrimitives/[\w./]+)' file not found"
+)
+_TENSORS_LATER = "Metal has tensors from metal4.0 on: compile with --std metal4.0"
 _IN_MESSAGE = re.compile(r"[^\s:'\"]*/\.\.?/[^\s:'\"]*")
 
 
@@ -110,17 +123,21 @@ def preprocess(
         return plain
     tools = find_toolchain()
     folder = Path(filename).resolve().parent
-    readable = ReadableFolders([folder, *include_dirs, tools.empty_headers])
+    version = read_version(macros)
+    empty = [tools.empty_headers]
+    if version >= TENSORS_SINCE:
+        empty.append(tools.empty_tensor_headers)
+    readable = ReadableFolders([folder, *include_dirs, *empty])
     readable.check_text(source, filename)
     command = [*tools.clang, "-E", "-x", "c++", "-std=c++17", "-nostdinc", "-nostdinc++"]
     # The first expands macros in pragmas, too: `#pragma unroll(N)`. The second as in COMMON_FLAGS.
     command += ["-fms-extensions", "-fsigned-char"]
     command += ["-fno-color-diagnostics", "-Wno-everything", "-ferror-limit=20"]
     command += [f"-U{name}" for name in HOST_MACROS]
-    defined = {VERSION_MACRO: str(read_version(macros)), **METAL_MACROS, **macros}
+    defined = {VERSION_MACRO: str(version), **list_macros(version), **macros}
     command += [f"-D{name}={value}" for name, value in defined.items()]
     command += [f"-I{Path(folder_).resolve()}" for folder_ in include_dirs]
-    command += [f"-isystem{tools.empty_headers}", "-"]
+    command += [*(f"-isystem{each}" for each in empty), "-"]
     command += ["-C"] if comments else []
     source = source.removeprefix("\ufeff")  # a byte order mark
     source = _PACK.sub(rf"\1{_HIDDEN_PACK}", source)
@@ -143,12 +160,18 @@ def preprocess(
         _refuse_misleading_names(answer.stdout, filename, folder, tools)
         readable.check_messages(answer.stderr, folder, filename, source)
         said = _IN_MESSAGE.sub(lambda found: _shorten_path(found[0], folder), answer.stderr.strip())
+        said = _TENSOR_HEADER.sub(rf"\g<0>; {_TENSORS_LATER}", said)
         raise CompileError(said or f"{filename}: clang -E failed without a message")
     expanded = _IN_MARKER.sub(
         lambda found: found[1] + _shorten_path(found[2], folder), answer.stdout
     )
     _refuse_misleading_names(expanded, filename, folder, tools)
     return expanded.replace(f"#pragma {_HIDDEN_PACK}", "#pragma pack")
+
+
+def list_macros(version: int) -> dict[str, str]:
+    """Return the macros that Metal's compiler defines, except that of the version."""
+    return METAL_MACROS | (METAL4_MACROS if version >= TENSORS_SINCE else {})
 
 
 def expand_plain_source(source: str, filename: str, macros: Mapping[str, str]) -> str | None:
@@ -159,7 +182,7 @@ def expand_plain_source(source: str, filename: str, macros: Mapping[str, str]) -
     sources, and a run of clang takes as long as the rest of the front end.
     """
     text = _STANDARD_INCLUDE.sub("", source)
-    names = {*METAL_MACROS, *macros, "assert"}
+    names = {*METAL_MACROS, *METAL4_MACROS, *macros, "assert"}
     if (
         not text.isascii()
         or _PREPROCESSED.search(text)
@@ -268,7 +291,14 @@ def parse(
     expanded = preprocess(text, filename, macros, include_dirs)
     plain = replace_digraphs(blank_unknown_pragmas(expanded))
     source = Source(
-        text, filename, plain, tuple(include_dirs), DOUBLE_MACRO in macros, QUICK_MACRO in macros
+        text,
+        filename,
+        plain,
+        tuple(include_dirs),
+        DOUBLE_MACRO in macros,
+        QUICK_MACRO in macros,
+        version,
+        int(macros.get(TENSOR_LAYOUT_MACRO, "0")),
     )
     refuse_stray_text(source.tokens)
     if not source.tokens.is_balanced:
@@ -301,7 +331,7 @@ def _refuse_unbalanced(source: Source) -> NoReturn:
     tokens = source.tokens
     edits = Edits(tokens.source)
     rewrite_keywords(tokens, edits)
-    opening = build_preamble(tokens)
+    opening = build_preamble(tokens, version=source.version)
     code = TranslationUnit(opening + edits.apply(), edits, len(opening))
     check_syntax(code.text, find_toolchain(), Diagnostics(source, code).translate)
     stray = next(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from metalbench.msl.analysis.private_memory import ASSUME_LIKE, MEMSET
+from metalbench.msl.analysis.private_memory import ASSUME_LIKE, LANES_FUNCTIONS, MEMSET
 from metalbench.msl.ir.intrinsics import Intrinsic, overload_suffix, parse_intrinsic
 from metalbench.msl.ir.model import CallInstruction
 from metalbench.msl.ir.text import IrError
@@ -15,6 +15,7 @@ from metalbench.msl.vectorize.gather_scatter import access_row
 from metalbench.msl.vectorize.ir_builder import combine_vectors
 from metalbench.msl.vectorize.lane_values import LaneValue
 from metalbench.msl.vectorize.serialize import emit_scalar, emit_serialized
+from metalbench.msl.vectorize.simd_functions import SIMD_WIDTH
 
 
 def emit_memset(emitter: Emitter, call: CallInstruction) -> None:
@@ -84,6 +85,9 @@ def emit_call(emitter: Emitter, instruction: CallInstruction) -> LaneValue | Non
         emit_memset(emitter, instruction)
         return None
     operands = [emitter.get(each) for each in instruction.operands]
+    if LANES_FUNCTIONS.match(name):
+        _emit_lanes_function(emitter, instruction, operands)
+        return None
     is_uniform = all(each.is_uniform for each in operands)
     if is_uniform and name not in emitter.kernel.serialized_calls:
         found = emit_scalar(emitter, instruction, [each.scalar for each in operands])
@@ -92,6 +96,21 @@ def emit_call(emitter: Emitter, instruction: CallInstruction) -> LaneValue | Non
         serialized = emit_serialized(emitter, instruction)
         return serialized if instruction.type != VOID else None
     return LaneValue(instruction.type, vectors=_emit_intrinsic(emitter, instruction, operands))
+
+
+def _emit_lanes_function(
+    emitter: Emitter, call: CallInstruction, operands: Sequence[LaneValue]
+) -> None:
+    """Emit one call for all lanes, with the addresses of the rows of the lanes' arrays."""
+    if emitter.is_scalar or emitter.width != SIMD_WIDTH:
+        raise IrError("a matrix product is in code that not all lanes of a SIMD-group reach")
+    interleaved = emitter.analysis.layout.interleaved
+    for value, operand in zip(call.operands, operands, strict=True):
+        if value.text not in interleaved and not operand.is_uniform:
+            raise IrError(
+                f"{call.name}: {value.text} is neither uniform nor an array with rows of lanes"
+            )
+    emit_scalar(emitter, call, [each.scalar for each in operands])
 
 
 def _emit_intrinsic(

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from metalbench.msl.analysis.bounds_guards import BoundsGuards
 from metalbench.msl.analysis.control_flow import Flow, NaturalLoop
 from metalbench.msl.analysis.divergence import Divergence, DivergentRegion
-from metalbench.msl.analysis.private_memory import MEMORY_INTRINSICS
+from metalbench.msl.analysis.private_memory import LANES_FUNCTIONS, MEMORY_INTRINSICS
 from metalbench.msl.ir.model import (
     Atomic,
     BasicBlock,
@@ -194,7 +194,11 @@ def _is_cross_lane(instruction: Instruction) -> bool:
     """Return whether an instruction needs other lanes; a fence may order their accesses."""
     if instruction.opcode == "fence":
         return True
-    if not isinstance(instruction, CallInstruction) or not instruction.name.startswith(PREFIX):
+    if not isinstance(instruction, CallInstruction):
+        return False
+    if LANES_FUNCTIONS.match(instruction.name):
+        return True
+    if not instruction.name.startswith(PREFIX):
         return False
     return not is_position(instruction.name)
 

@@ -10,7 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from metalbench.msl.analysis.private_memory import MATRIX_FUNCTIONS, MEMORY_INTRINSICS
+from metalbench.msl.analysis.private_memory import (
+    LANES_FUNCTIONS,
+    MATRIX_FUNCTIONS,
+    MEMORY_INTRINSICS,
+)
 from metalbench.msl.ir.model import (
     Alloca,
     BasicBlock,
@@ -136,6 +140,8 @@ def _get_access_size(instruction: Instruction, operand: int, layout: Layout) -> 
         return None
     if instruction.name.startswith(MEMORY_INTRINSICS):
         return instruction.operands[2].integer
+    if LANES_FUNCTIONS.match(instruction.name):
+        return None
     if MATRIX_FUNCTIONS.match(instruction.name):
         return dereferenceable_bytes_of(instruction.parameters[operand])
     return None

@@ -1,0 +1,117 @@
+// Products of matrices in memory or in registers, for the threads of a scope.
+#pragma once
+
+#include "tensor_exchange.h"
+#if MB_VECTOR
+#include "cpu/tensor_lanes.h"
+#endif
+
+namespace mb {
+
+// Add a thread's elements of the product to `sums`. Where an operand has no such row or column, the
+// sums stay. The loop over k is the outermost, so that `sums` are registers and each element of an
+// operand is read once.
+template <class Layout, class Sum, class Left, class Right>
+MB_FUNC void add_product(Sum* sums, int thread, const Left& left, const Right& right, int depth) {
+  if (left.outer <= 0 || right.outer <= 0) return;
+  // Threads without an element read the last one that exists, and ignore the sum.
+  Sum found[Layout::capacity];
+#pragma clang loop unroll(full)
+  for (int i = 0; i < Layout::capacity; ++i) found[i] = sums[i];
+  for (int k = 0; k < depth; ++k) {
+    Sum factor[Layout::row_slots];
+#pragma clang loop unroll(full)
+    for (int r = 0; r < Layout::row_slots; ++r) {
+      const int row = Layout::row(thread, r);
+      factor[r] = left.template read<Sum>(row < left.outer ? row : left.outer - 1, k);
+    }
+#pragma clang loop unroll(full)
+    for (int c = 0; c < Layout::column_slots; ++c) {
+      const int column = Layout::column(thread, c);
+      const Sum other =
+          right.template read<Sum>(column < right.outer ? column : right.outer - 1, k);
+#pragma clang loop unroll(full)
+      for (int r = 0; r < Layout::row_slots; ++r) {
+        Sum& sum = found[Layout::index(r, c)];
+        sum = sum + factor[r] * other;
+      }
+    }
+  }
+#pragma clang loop unroll(full)
+  for (int i = 0; i < Layout::capacity; ++i) {
+    const int row = Layout::row(thread, Layout::row_slot(i));
+    const int column = Layout::column(thread, Layout::column_slot(i));
+    sums[i] = row < left.outer && column < right.outer ? found[i] : sums[i];
+  }
+}
+
+// The operand that a tensor or a cooperative tensor is. Left ones have rows as `outer`, right ones
+// columns; a stored matrix has the extents (columns, rows).
+template <bool transposed, class E, class X, class L>
+MB_FUNC auto left_operand(const metal::cooperative_tensor<E, X, L>& tensor, int) {
+  return LaneOperand<typename L::Layout, E, transposed>(tensor.mb_element);
+}
+template <bool transposed, class E, class X, class D, class... T>
+MB_FUNC auto left_operand(const metal::tensor<E, X, D, T...>& tensor, int size) {
+  return memory_operand(tensor, transposed ? 0 : 1, transposed ? 1 : 0, size);
+}
+template <bool transposed, class E, class X, class L>
+MB_FUNC auto right_operand(const metal::cooperative_tensor<E, X, L>& tensor, int) {
+  return LaneOperand<typename L::Layout, E, !transposed>(tensor.mb_element);
+}
+template <bool transposed, class E, class X, class D, class... T>
+MB_FUNC auto right_operand(const metal::tensor<E, X, D, T...>& tensor, int size) {
+  return memory_operand(tensor, transposed ? 1 : 0, transposed ? 0 : 1, size);
+}
+template <class Operand>
+MB_FUNC void finish_operand(const Operand& operand) {
+  if constexpr (!Operand::is_memory) operand.finish();
+}
+
+#if MB_SHADOW
+template <class E, class X, class L>
+MB_FUNC void expect_given_operand(const metal::cooperative_tensor<E, X, L>& tensor) {
+  for (int i = 0; i < L::capacity; ++i) {
+    if (L::exists(i))
+      expect_given(&tensor.mb_element[i], sizeof(E),
+                   "an uninitialised element of a cooperative tensor is an operand of a product");
+  }
+}
+template <class E, class X, class D, class... T>
+MB_FUNC void expect_given_operand(const metal::tensor<E, X, D, T...>&) {}
+#else
+template <class T>
+MB_FUNC void expect_given_operand(const T&) {}
+#endif
+
+// destination = left right, or += : the elements of this thread.
+template <mpp::tensor_ops::matmul2d_descriptor D, class Scope, class L, class R, class E, class X,
+          class Elements>
+MB_FUNC void multiply_matrices(const L& left, const R& right,
+                               metal::cooperative_tensor<E, X, Elements>& destination) {
+  using Layout = typename Elements::Layout;
+  using Sum = sum_of_products<typename L::value_type, typename R::value_type>;
+#if MB_VECTOR
+  if constexpr (scope_traits<Scope>::threads > 1) {
+    multiply_by_lanes<D, Scope, Sum>(left, right, destination);
+    return;
+  }
+#endif
+  expect_given_operand(left);
+  expect_given_operand(right);
+  Sum sums[Layout::capacity];
+#pragma clang loop unroll(full)
+  for (int i = 0; i < Layout::capacity; ++i)
+    sums[i] = D.mb_accumulates() ? static_cast<Sum>(destination.mb_element[i]) : Sum(0);
+  const auto a = left_operand<D.transpose_left>(left, D.m);
+  const auto b = right_operand<D.transpose_right>(right, D.n);
+  int depth = smaller_of(a.depth, b.depth);
+  if constexpr (D.mb_has_static_k()) depth = smaller_of(depth, D.k);
+  add_product<Layout>(sums, scope_traits<Scope>::thread(), a, b, depth);
+  finish_operand(a);
+  finish_operand(b);
+#pragma clang loop unroll(full)
+  for (int i = 0; i < Layout::capacity; ++i) destination.mb_element[i] = static_cast<E>(sums[i]);
+}
+
+}  // namespace mb
