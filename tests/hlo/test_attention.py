@@ -16,7 +16,7 @@ from metalbench.hlo.runtime.plan import build_plan
 @pytest.fixture
 def everywhere(monkeypatch):
     """Use attention kernels on the cpu device too."""
-    monkeypatch.setattr(pass_, "SLOWER_DEVICES", ())
+    monkeypatch.setattr(pass_, "CPU_MAX_FUSED_ROWS", 1 << 30)
 
 
 def attention(batch, queries, keys, dims, *, causal=False, returns="%o"):

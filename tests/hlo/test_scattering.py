@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from metalbench import hlo
+from metalbench.devices import DeviceKind
+from metalbench.hlo.passes import lowering
 from metalbench.hlo.program import import_program
 from metalbench.hlo.runtime.plan import build_plan
 
@@ -41,7 +43,8 @@ def program(operand, indices, updates, numbers, unique=False):
 
 
 def threads(*arguments, **options):
-    *_, last = build_plan(import_program(program(*arguments, **options)), 2).iterate_kernels()
+    given = import_program(program(*arguments, **options))
+    *_, last = build_plan(given, 2, device="cpu").iterate_kernels()
     return last.threads
 
 
@@ -49,9 +52,20 @@ def numbers(*shape):
     return np.random.default_rng(8).normal(size=shape).astype(np.float32)
 
 
-def test_rows_are_updated_in_order_with_a_thread_a_column():
+@pytest.fixture(params=["whole", "divided"])
+def parts(request, monkeypatch):
+    """Return the number of parts by the number of updates that may collide."""
+    if request.param == "whole":
+        return lambda updates: 1
+    monkeypatch.setattr(lowering, "find_kind", lambda name: DeviceKind(name=name))
+    return lambda updates: max(
+        (each for each in lowering.SCATTER_PARTS if 4 * each <= updates), default=1
+    )
+
+
+def test_rows_are_updated_in_order_with_a_thread_a_column(parts):
     shapes = "5x64", "40x1", "40x64", ROWS
-    assert threads(*shapes) == 64
+    assert threads(*shapes) == 64 * parts(40)
     operand, updates = numbers(5, 64), numbers(40, 64)
     places = np.random.default_rng(9).integers(-2, 7, (40, 1)).astype(np.int32)
     (found,) = hlo.compile(program(*shapes), device="cpu")(operand, places, updates)
@@ -73,6 +87,20 @@ def test_windows_that_a_start_shifts_are_updated_by_one_thread():
         for k, value in enumerate(values):
             if start + k < 9:
                 expected[start + k] = expected[start + k] * np.float32(0.5) + value
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_elements_are_updated_in_order_by_threads_of_parts(parts):
+    numbers_ = ROWS.replace("[1]", "[]", 1)
+    shapes = "50", "333x1", "333", numbers_
+    assert threads(*shapes) == parts(333)
+    operand, updates = numbers(50), numbers(333)
+    places = np.random.default_rng(9).integers(-2, 53, (333, 1)).astype(np.int32)
+    (found,) = hlo.compile(program(*shapes), device="cpu")(operand, places, updates)
+    expected = operand.copy()
+    for (place,), value in zip(places, updates, strict=True):
+        if 0 <= place < 50:
+            expected[place] = expected[place] * np.float32(0.5) + value
     np.testing.assert_array_equal(found, expected)
 
 

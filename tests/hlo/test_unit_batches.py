@@ -54,7 +54,7 @@ def only_the_first(program):
     "behind", ["stablehlo.broadcast_in_dim %a, dims = [1, 2]", "stablehlo.reshape %a"]
 )
 def test_attention_of_one_query_is_one_kernel_and_right(behind, monkeypatch):
-    monkeypatch.setattr(pass_, "SLOWER_DEVICES", ())
+    monkeypatch.setattr(pass_, "CPU_MAX_FUSED_ROWS", 1 << 30)
     program = only_the_first(attention(behind))
     names = [each.name for each in build_plan(import_program(program), 3).iterate_kernels()]
     assert [each.rpartition("_")[0] for each in names] == ["attention"]

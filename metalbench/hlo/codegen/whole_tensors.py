@@ -17,6 +17,7 @@ from metalbench.hlo.codegen.prefixes import build_prefix_chunks, build_prefix_jo
 from metalbench.hlo.codegen.reductions import open_loops
 from metalbench.hlo.codegen.writer import Arithmetic, KernelWriter, format_loop, get_msl_type
 from metalbench.hlo.ir import Operation, TensorType
+from metalbench.hlo.passes.lowering import split_update_axes
 
 
 def build_sort(operation: Operation) -> list[KernelStage]:
@@ -181,68 +182,73 @@ def build_top_k(operation: Operation) -> list[KernelStage]:
 # Generate scatter: updates of an operand at indices that are values of the program.
 
 
+# Updates whose places a thread finds before it applies them, so that reads of indices overlap.
+UPDATES_AT_ONCE = 8
+
+
 def build_scatter(operation: Operation) -> list[KernelStage]:
     """Return the stages that copy the operands, then update them.
 
     Two updates of one element may collide, and the region is arbitrary. Only a fixed order gives
     the same result every time, so one thread applies the updates that may collide. Updates that
-    never collide are parallel.
+    never collide are parallel. With the attribute `parts`, which is prime, a thread applies only
+    updates of elements whose position has its own remainder.
     """
     count = len(operation.operands) // 2
     operands, updates = operation.operands[:count], operation.operands[count + 1 :]
     shape, windows = operands[0].type.shape, updates[0].type.shape
-    apart = _find_collision_free_axes(operation)
-    in_turn = [axis for axis in range(len(windows)) if axis not in apart]
+    apart, in_turn = split_update_axes(operation)
+    parts, turns = operation.attributes.get("parts", 1), prod(windows[axis] for axis in in_turn)
 
     def copy(writer: KernelWriter, thread: str, outputs: list[str]) -> None:
         index = writer.unravel_index(thread, shape)
         for value, output in zip(operands, outputs, strict=True):
             writer.add_line(f"{output}[i] = {writer.emit_value(value, index)};")
 
+    def apply(writer: KernelWriter, place: str, index: list[str], outputs: list[str]) -> None:
+        old = [
+            writer.declare(get_msl_type(each.type), f"{output}[{place}]")
+            for each, output in zip(operands, outputs, strict=True)
+        ]
+        new = writer.emit_region(
+            operation.regions[0], [*old, *(writer.emit_value(each, index) for each in updates)]
+        )
+        for output, name in zip(outputs, new, strict=True):
+            writer.add_line(f"{output}[{place}] = {name};")
+
+    def join(own: Sequence[str], turn: Sequence[str]) -> list[str]:
+        named = dict(zip((*apart, *in_turn), (*own, *turn), strict=True))
+        return [named[axis] for axis in range(len(windows))]
+
     def update(writer: KernelWriter, thread: str, outputs: list[str]) -> None:
-        own = iter(writer.unravel_index(thread, [windows[axis] for axis in apart]))
+        own = writer.unravel_index(thread, [windows[axis] for axis in apart])
         with ExitStack() as stack:
-            turns = iter(open_loops(writer, stack, [windows[axis] for axis in in_turn]))
-            index = [next(own if axis in apart else turns) for axis in range(len(windows))]
+            index = join(own, open_loops(writer, stack, [windows[axis] for axis in in_turn]))
             places, inside = _locate_target(writer, operation, index)
             stack.enter_context(writer.open_block(f"if ({inside})"))
-            place = writer.declare_index(writer.linearize(places, shape))
-            old = [
-                writer.declare(get_msl_type(each.type), f"{output}[{place}]")
-                for each, output in zip(operands, outputs, strict=True)
-            ]
-            new = writer.emit_region(
-                operation.regions[0], [*old, *(writer.emit_value(each, index) for each in updates)]
-            )
-            for output, name in zip(outputs, new, strict=True):
-                writer.add_line(f"{output}[{place}] = {name};")
+            apply(writer, writer.declare_index(writer.linearize(places, shape)), index, outputs)
+
+    def update_part(writer: KernelWriter, thread: str, outputs: list[str]) -> None:
+        part, *own = writer.unravel_index(thread, [parts, *(windows[axis] for axis in apart)])
+        with writer.open_block(f"for (int first = 0; first < {turns}; first += {UPDATES_AT_ONCE})"):
+            found: list[tuple[str, list[str]]] = []
+            for number in range(UPDATES_AT_ONCE):
+                turn = writer.declare_index(f"min(first + {number}, {turns - 1})")
+                index = join(own, writer.unravel_index(turn, [windows[each] for each in in_turn]))
+                places, inside = _locate_target(writer, operation, index)
+                if number and turns % UPDATES_AT_ONCE:
+                    inside += f" && first + {number} < {turns}"
+                place = writer.linearize(places, shape)
+                found.append((writer.declare("int", f"{inside} ? {place} : -1"), index))
+            for place, index in found:
+                own_part = f"uint({place}) % {parts}u == uint({part})"
+                with writer.open_block(f"if ({place} >= 0 && {own_part})"):
+                    apply(writer, place, index, outputs)
 
     stages = [KernelStage(operands[0].type.size, copy)]
-    threads = prod(windows[axis] for axis in apart)
-    return [*stages, KernelStage(threads, update)] if updates[0].type.size else stages
-
-
-def _find_collision_free_axes(operation: Operation) -> list[int]:
-    """Return the axes of the updates along which no two updates collide.
-
-    Along an axis of the window without a start index, and along a batch axis, the index in the
-    operand is the index in the updates. With unique indices, no axis has collisions.
-    """
-    count = len(operation.operands) // 2
-    numbers = operation.attributes["scatter_dimension_numbers"]
-    updates, window = operation.operands[count + 1].type.shape, numbers["update_window_dims"]
-    if operation.attributes.get("unique_indices"):
-        return list(range(len(updates)))
-    skipped = (*numbers["inserted_window_dims"], *numbers["input_batching_dims"])
-    rank = len(operation.operands[0].type.shape)
-    of_window = [axis for axis in range(rank) if axis not in skipped]
-    shifted = numbers["scattered_dims_to_operand_dims"]
-    apart = [at for at, axis in zip(window, of_window, strict=True) if axis not in shifted]
-    vector = numbers["index_vector_dim"]
-    scattered = [axis for axis in range(len(updates)) if axis not in window]
-    for other in numbers["scatter_indices_batching_dims"]:
-        apart.append(scattered[other if other < vector else other - 1])
-    return sorted(apart)
+    threads = parts * prod(windows[axis] for axis in apart)
+    write = update if parts == 1 else update_part
+    return [*stages, KernelStage(threads, write)] if updates[0].type.size else stages
 
 
 def _locate_target(
@@ -428,6 +434,9 @@ def build_triangular_solve(operation: Operation) -> list[KernelStage]:
             given = number.widen(writer.emit_value(a, [*index, *place]))
             return number.conjugate(given) if adjoint else given
 
+        # The compiler would unroll a loop of known length around one of unknown length, which
+        # takes it up to half a minute.
+        writer.add_line("#pragma clang loop unroll(disable)")
         with writer.open_block(f"for (int n = 0; n < {size}; ++n)"):
             row = writer.declare("int", "n" if forwards else f"{size - 1} - n")
             total = writer.declare_variable(

@@ -72,12 +72,13 @@ def _concatenate_group(whole: Operation, operands: list[TensorValue]) -> Operati
 # The comparator must be a strict weak order, as the StableHLO specification requires. Otherwise
 # (such as `LT` on NaNs) neither StableHLO nor this lowering defines the result.
 
-# One thread sorts a run by insertion.
-RUN_LENGTH = 256
+# One thread sorts a run by insertion. A GPU runs so many threads at once that merges of all runs
+# take less time than a long insertion.
+RUN_LENGTH, CPU_RUN_LENGTH = 16, 256
 # Shorter lines are sorted faster than further kernels are dispatched.
-MIN_LINE_LENGTH = 4 * RUN_LENGTH
+MIN_LINE_LENGTH, CPU_MIN_LINE_LENGTH = 128, 4 * CPU_RUN_LENGTH
 # On a CPU, few lines fill few vector lanes, and moving words is cheap. Each pair is a largest
-# number of lines, and a factor of MIN_LINE_LENGTH for it (benchmarks/sorting.py).
+# number of lines, and a factor of CPU_MIN_LINE_LENGTH for it (benchmarks/sorting.py).
 CPU_LINE_FACTORS = ((1, 32), (31, 4))
 
 
@@ -98,7 +99,9 @@ def _find_shortest_line(lines: int, device: str) -> int:
     """Return the smallest length of lines that are sorted by merging."""
     if not find_kind(device).is_simulated:
         return MIN_LINE_LENGTH
-    return MIN_LINE_LENGTH * next((times for most, times in CPU_LINE_FACTORS if lines <= most), 1)
+    return CPU_MIN_LINE_LENGTH * next(
+        (times for most, times in CPU_LINE_FACTORS if lines <= most), 1
+    )
 
 
 def _lower_sort(sort: Operation, device: str) -> list[Operation]:
@@ -110,8 +113,9 @@ def _lower_sort(sort: Operation, device: str) -> list[Operation]:
     size = shape[sort.attributes.get("dimension", -1)] if shape else 1
     if size < _find_shortest_line(sort.operands[0].type.size // max(size, 1), device):
         return []
-    attributes, width = sort.attributes, RUN_LENGTH
-    operations = [_create_stage(sort, sort.operands, {**attributes, "run": RUN_LENGTH})]
+    attributes = sort.attributes
+    width = CPU_RUN_LENGTH if find_kind(device).is_simulated else RUN_LENGTH
+    operations = [_create_stage(sort, sort.operands, {**attributes, "run": width})]
     while 2 * width < size:
         operations.append(
             _create_stage(sort, operations[-1].results, {**attributes, "merged": width})
@@ -131,6 +135,66 @@ def _create_stage(
         TensorValue(each.type, operation, number) for number, each in enumerate(operands)
     ]
     return operation
+
+
+# Divide scatters whose updates may collide among threads.
+
+# Each number of parts is prime: positions of elements in one column have all remainders.
+SCATTER_PARTS = (1021, 509, 251, 127, 61, 31, 13, 7)
+# Threads of a divided scatter. Each of them reads the indices of all updates.
+MAX_SCATTER_THREADS = 1 << 15
+# Updates of a part, below which a thread reads more indices than it saves updates.
+MIN_UPDATES_OF_PART = 4
+
+
+def divide_scatters(block: Block, device: str = "") -> None:
+    """Set the attribute `parts` of scatters for GPUs, also in regions of control flow."""
+    if find_kind(device).is_simulated:
+        return
+    for operation in block.operations:
+        if operation.name in CONTROL_FLOW:
+            for region in operation.regions:
+                divide_scatters(region, device)
+        if operation.name == "scatter":
+            windows = operation.operands[len(operation.operands) // 2 + 1].type.shape
+            apart, in_turn = (
+                prod(windows[axis] for axis in axes) for axes in split_update_axes(operation)
+            )
+            for parts in SCATTER_PARTS:
+                if apart * parts <= MAX_SCATTER_THREADS and MIN_UPDATES_OF_PART * parts <= in_turn:
+                    operation.attributes = {**operation.attributes, "parts": parts}
+                    break
+
+
+def split_update_axes(operation: Operation) -> tuple[list[int], list[int]]:
+    """Return the axes of a scatter's updates along which no two updates collide, and the others."""
+    count = len(operation.operands) // 2
+    apart = _find_collision_free_axes(operation)
+    rank = len(operation.operands[count + 1].type.shape)
+    return apart, [axis for axis in range(rank) if axis not in apart]
+
+
+def _find_collision_free_axes(operation: Operation) -> list[int]:
+    """Return the axes of the updates along which no two updates collide.
+
+    Along an axis of the window without a start index, and along a batch axis, the index in the
+    operand is the index in the updates. With unique indices, no axis has collisions.
+    """
+    count = len(operation.operands) // 2
+    numbers = operation.attributes["scatter_dimension_numbers"]
+    updates, window = operation.operands[count + 1].type.shape, numbers["update_window_dims"]
+    if operation.attributes.get("unique_indices"):
+        return list(range(len(updates)))
+    skipped = (*numbers["inserted_window_dims"], *numbers["input_batching_dims"])
+    rank = len(operation.operands[0].type.shape)
+    of_window = [axis for axis in range(rank) if axis not in skipped]
+    shifted = numbers["scattered_dims_to_operand_dims"]
+    apart = [at for at, axis in zip(window, of_window, strict=True) if axis not in shifted]
+    vector = numbers["index_vector_dim"]
+    scattered = [axis for axis in range(len(updates)) if axis not in window]
+    for other in numbers["scatter_indices_batching_dims"]:
+        apart.append(scattered[other if other < vector else other - 1])
+    return sorted(apart)
 
 
 # Lower sorts of which only the first elements are used to a selection of these.

@@ -14,6 +14,7 @@ from metalbench.hlo.passes.canonicalization import (
 from metalbench.hlo.passes.fourier import lower_transforms
 from metalbench.hlo.passes.loops import fuse_loops
 from metalbench.hlo.passes.lowering import (
+    divide_scatters,
     lower_barriers,
     lower_concatenations,
     lower_selections,
@@ -68,6 +69,7 @@ PASSES_BY_LEVEL: dict[str, tuple[int, Callable[[Block, str], None]]] = {
     "split-prefixes": (1, lower_prefix_reductions),
     "split-reductions": (1, lambda block, _: split_reductions(block)),
     "split-sorts": (1, lower_sorts),
+    "divide-scatters": (1, divide_scatters),
     "pack-products": (1, pack_products),
 }
 PASSES = (*INITIAL_PASSES, *PASSES_BY_LEVEL)

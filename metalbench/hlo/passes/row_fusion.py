@@ -20,6 +20,7 @@ from math import prod
 
 import numpy as np
 
+from metalbench.devices import find_kind
 from metalbench.hlo.ir import (
     Block,
     ElementType,
@@ -378,15 +379,15 @@ def _replace_by_row_product(block: Block, at: int, value: TensorValue, product: 
 
 # A row's weights are in threadgroup memory, its scores in registers of at most 64 threads.
 MAX_KEYS = 2048
-# On these kinds of devices tiled products with stored scores are faster, unless there is one row:
-# the attention kernel reads all keys and values again for each row of scores.
-SLOWER_DEVICES = ("cpu",)
+# The attention kernel reads all keys and values again for each row of scores. With more rows for
+# one set of keys, tiled products with stored scores are faster.
+MAX_FUSED_ROWS, CPU_MAX_FUSED_ROWS = 8, 1
 
 
 def fuse_attention(block: Block, device: str = "") -> None:
     """Fuse each such group into one operation, in place, also in regions of control flow.
 
-    `device` is the target kind. On SLOWER_DEVICES only attention with a single row is fused.
+    `device` is the target kind. Attention with more than MAX_FUSED_ROWS rows is not fused.
     """
     for operation in list(block.operations):
         if operation.name in CONTROL_FLOW:
@@ -402,7 +403,8 @@ def _fuse_attention_around(block: Block, rows: Operation, device: str) -> None:
     if scores is None or product is None:
         return
     batches = len(product.attributes["dot_dimension_numbers"]["lhs_batching_dimensions"])
-    if device in SLOWER_DEVICES and prod(rows.results[0].type.shape[batches:-1]) > 1:
+    most = CPU_MAX_FUSED_ROWS if find_kind(device).is_simulated else MAX_FUSED_ROWS
+    if prod(rows.results[0].type.shape[batches:-1]) > most:
         return
     region = rows.regions[0]
     product.operands = [
