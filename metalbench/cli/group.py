@@ -107,6 +107,7 @@ COMMANDS = "metalbench.commands"
 EPILOG = """\b
 Start here:
   metalbench doctor            does everything work on this machine?
+  metalbench run --quick       a first look: one kernel for each technique
   metalbench run               check and time the whole library
   metalbench run softmax       one kernel, with the full report
   metalbench run softmax --on ssh://mac.local  the same, timed on another machine

@@ -160,7 +160,8 @@ def limit_options(command: Command) -> Command:
 DTYPES = ("float32", "float16", "bfloat16")
 SET_HELP = (
     "Only this set: common, standard, full; a family's, such as quantised or attention; families; "
-    "all, which is all of these; or a suite's: kernelbench/level1, kernelbench."
+    "all, which is all of these; quick, one kernel for each technique; or a suite's: "
+    "kernelbench/level1, kernelbench."
 )
 FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 
@@ -337,6 +338,22 @@ def parse_share(ctx: click.Context, parameter: click.Parameter, value: str | Non
     if parts is None:
         raise click.BadParameter(f"expected a share such as 5%, got {value}", ctx, parameter)
     return float(parts[1]) / 100
+
+
+# The longest time to sample each kernel with --quick.
+QUICK_SECONDS = 0.3
+
+
+def apply_quick(ctx: click.Context, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of `run` with what --quick stands for, where others do not say it."""
+    if not options["quick"]:
+        return options
+    changed: dict[str, Any] = {}
+    if not options["names"] and not options["set_name"]:
+        changed["set_name"] = "quick"
+    if ctx.get_parameter_source("seconds") is click.core.ParameterSource.DEFAULT:
+        changed["seconds"] = QUICK_SECONDS
+    return {**options, **changed}
 
 
 def writable(ctx: click.Context, parameter: click.Parameter, value: Path | None) -> Path | None:
@@ -517,6 +534,7 @@ class RunConfig:
     quiet: bool = False
     verbose: bool = False
     sort: str = "ratio"
+    quick: bool = False
     tuned: bool = False
     record: bool = False
     capture: Path | None = None
@@ -543,6 +561,7 @@ class RunConfig:
             quiet=options["quiet"],
             verbose=options["verbose"],
             sort=options["sort"],
+            quick=options["quick"],
             tuned=options["tuned"],
             record=options["record"],
             capture=options["capture"],

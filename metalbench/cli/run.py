@@ -15,9 +15,11 @@ from metalbench.cli.group import CommandFailure
 from metalbench.cli.interruption import INTERRUPTED
 from metalbench.cli.machine import Machine, on_options, open_machine, warn
 from metalbench.cli.options import (
+    QUICK_SECONDS,
     SET_HELP,
     GateConfig,
     RunConfig,
+    apply_quick,
     baseline_name,
     complete_names,
     confinement_option,
@@ -451,11 +453,14 @@ def annotate(
 
 # ``metalbench run``.
 
-# As in metalbench.report.results, whose import would slow down --help.
+# As in metalbench.report.results and metalbench.kernel.library. Their imports would slow down
+# --help.
+QUICK = "quick"
 ORDERS = ("ratio", "name", "time", "run")
 TARGETS = ("speed", "compute", "memory", "stable", "balanced")
 EXAMPLES = """\b
 Examples:
+  metalbench run --quick
   metalbench run
   metalbench run softmax
   metalbench run relu softmax --dtype all
@@ -483,6 +488,12 @@ Examples:
 )
 @click.option("--set", "set_name", metavar="SET", help=SET_HELP)
 @click.option("--all", "set_name", flag_value="all", help="The library with all families.")
+@click.option(
+    "--quick",
+    is_flag=True,
+    help=f"A first look in less than a minute: one kernel for each technique, {QUICK_SECONDS:g} s "
+    "each. With NAME or --set only the short times.",
+)
 @click.option(
     "--size",
     "sizes",
@@ -559,7 +570,7 @@ def run(ctx: click.Context, /, **options: Any) -> None:
     Exit codes: 0 all correct and nothing that --fail-on names; 1 otherwise; 2 wrong usage or
     environment; 130 interrupted. In GitHub Actions, faults are annotated at their lines.
     """
-    config = RunConfig.of(options)
+    config = RunConfig.of(apply_quick(ctx, options))
     if config.ab_control:
         ctx.exit(_run_control(config))
     with open_machine(config.machine, traces=config.capture is not None) as machine:
@@ -623,6 +634,8 @@ def _run_kernels(config: RunConfig, machine: Machine) -> int:
         if not config.quiet:
             seed = config.trials.seed
             out.print(f"Kept in {store.path}; --seed {seed} draws the same inputs", soft_wrap=True)
+            if config.quick and config.trials.set_name == QUICK:
+                out.print(_describe_rest(config), soft_wrap=True, highlight=False)
         # Compare with records and with earlier runs.
         if config.record:
             enter_records(out, machine, trials, store, outcome, log=log)
@@ -641,6 +654,19 @@ def _run_kernels(config: RunConfig, machine: Machine) -> int:
     if fault is not None:
         raise fault
     return gate.exit_code(outcome, found)
+
+
+def _describe_rest(config: RunConfig) -> str:
+    """Return the hint after a first look: what it left out, and the commands that have it."""
+    from metalbench.kernel.library import Library
+    from metalbench.report.numbers import count
+
+    library = Library(config.trials.kernels)
+    return (
+        f"A first look at {len(library.techniques)} of {count(len(library), 'kernel')}, with "
+        f"{config.trials.seconds:g} s of samples each. `metalbench run` has all of them and "
+        f"narrower intervals; `metalbench run NAME` has the full report of one."
+    )
 
 
 def _try_kernels(

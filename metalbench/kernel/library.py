@@ -8,7 +8,7 @@ import keyword
 import re
 import sys
 import traceback
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.machinery import SourceFileLoader
@@ -48,6 +48,9 @@ FAMILIES = tuple(
 )
 NAMED = (*SUITES, *FAMILIES)
 ALL = "all"
+# The set of one kernel for each technique: lines `NAME TECHNIQUE` of a file of the library.
+QUICK = "quick"
+QUICK_FILE = "quick.txt"
 # A file in the folder of a family: names of its tasks that are in other sets, one per line.
 ALSO = "also.txt"
 
@@ -139,6 +142,7 @@ class Library:
         self._orphans: list[Path] = []
         self._also: dict[str, list[str]] = {}
         root = root or source_files.library_folder()
+        self._quick = _read_quick(root / QUICK_FILE)
         for name in (*SETS, *NAMED):
             if (root / name).is_dir():
                 self._add(root / name, name)
@@ -155,6 +159,11 @@ class Library:
                 task_path = path.with_name(f"{name}.py")
                 self._entries[name] = Entry(name, "user", task_path, [path], missing)
 
+    @property
+    def techniques(self) -> Mapping[str, str]:
+        """The technique of each kernel of the set `QUICK`."""
+        return self._quick
+
     def __iter__(self) -> Iterator[Entry]:
         return (each for each in self._entries.values() if each.set not in NAMED)
 
@@ -166,7 +175,7 @@ class Library:
         own = [*(each.set for each in self._entries.values()), *self._also]
         whole = [each.partition("/")[0] for each in own]
         alone = [each.rpartition("/")[2] for each in own if each in FAMILIES]
-        return list(dict.fromkeys([*own, *whole, *alone, ALL]))
+        return list(dict.fromkeys([*own, *whole, *alone, ALL, *([QUICK] if self._quick else [])]))
 
     def names(self, set_name: str | None = None) -> list[str]:
         """Return names of all tasks, or of those of one set, in the library's order.
@@ -176,6 +185,8 @@ class Library:
         """
         if set_name is None:
             return [each.name for each in self]
+        if set_name == QUICK:
+            return list(self._quick)
         if set_name == ALL:
             return [each.name for each in self._entries.values() if each.set not in SUITES]
         family = set_name if set_name in FAMILIES else f"families/{set_name}"
@@ -225,6 +236,14 @@ def find(
     if set_name is not None and set_name not in known:
         raise DeclarationError(f"unknown set {set_name!r}; {suggestion(set_name, known)}")
     return [library.entry(name) for name in names or library.names(set_name)]
+
+
+def _read_quick(path: Path) -> dict[str, str]:
+    """Return the techniques of kernels by name; nothing for a library without such a file."""
+    if not path.is_file():
+        return {}
+    lines = (line.partition(" ") for line in path.read_text(encoding="utf-8").splitlines())
+    return {name: technique for name, _, technique in lines if name}
 
 
 def load_task(path: Path) -> Task:

@@ -645,9 +645,11 @@ def _join(audits: Sequence[Audit]) -> Audit:
 # Time a kernel in its buffers against its reference on the same inputs.
 
 # Time to choose the form of the reference: a part of the measurement's, but at least the seconds in
-# which 2 % can be distinguished at a noise of 10 %.
+# which 2 % can be distinguished at a noise of 10 %. A short measurement, whose interval is wider
+# than that, gets a multiple of its own time.
 FORMS_SHARE = 0.25
 FORMS_LEAST_S = 1.5
+FORMS_OF_SHORT = 2.0
 
 
 @dataclass
@@ -732,7 +734,10 @@ class Timed:
             with self.device.thread_qos():
                 choice = choose_form(
                     reference,
-                    seconds=max(FORMS_LEAST_S, FORMS_SHARE * plan.seconds),
+                    seconds=max(
+                        FORMS_SHARE * plan.seconds,
+                        min(FORMS_LEAST_S, FORMS_OF_SHORT * plan.seconds),
+                    ),
                     seed=plan.seed,
                     window_s=plan.window_ns_on(own_clock=self.device.own_clock) / 1e9,
                     pass_s=self._reference_pass_s,

@@ -12,7 +12,11 @@ import pytest
 from click.testing import CliRunner
 
 from metalbench.cli import main
+from metalbench.cli.options import QUICK_SECONDS, RunConfig, apply_quick
+from metalbench.cli.run import ORDERS, run
+from metalbench.kernel.library import Library
 from metalbench.measure.device_limits import MIB
+from metalbench.report.results import ORDERS as REPORT_ORDERS
 from metalbench.stats import LARGE_EFFECT_PAIRS
 from metalbench.store.store import Store
 
@@ -251,3 +255,25 @@ def test_a_wrong_oracle_is_suspected_if_mlx_agrees_with_the_kernel(
     told = shell("run", "twice")
     assert told.exit_code == 1
     assert suspicion in " ".join(told.stdout.split())
+
+
+def test_quick_takes_one_kernel_for_each_technique_and_short_times() -> None:
+    def config(*arguments: str) -> RunConfig:
+        ctx = run.make_context("run", list(arguments))
+        return RunConfig.of(apply_quick(ctx, ctx.params))
+
+    trials = config("--quick").trials
+    assert (trials.set_name, trials.seconds) == ("quick", QUICK_SECONDS)
+    named = config("--quick", "relu").trials
+    assert (named.set_name, named.names, named.seconds) == (None, ("relu",), QUICK_SECONDS)
+    assert config("--quick", "--time", "1").trials.seconds == 1.0
+    assert config().trials.set_name is None
+    library = Library()
+    techniques = library.techniques
+    assert library.names("quick") == list(techniques)
+    assert len(set(techniques.values())) == len(techniques) >= 8
+    assert all(library.entry(name).kernel_paths for name in techniques)
+
+
+def test_orders_of_the_command_are_those_of_the_report() -> None:
+    assert ORDERS == REPORT_ORDERS
