@@ -77,7 +77,16 @@ mb_hlo_error* guarded(Body body) noexcept {
   }
 }
 
-// The plugin's work is complete on return; its events are already ready.
+// Wait for an event and destroy it. Throws Failed for its error.
+inline void await(pjrt::Event* event) {
+  auto arguments = made<pjrt::Only<pjrt::Event>>();
+  arguments.of = event;
+  pjrt::Error* error = raw(Function::Event_Await, arguments);
+  destroy(Function::Event_Destroy, event);
+  if (error != nullptr) throw taken(error);
+}
+
+// Copies are complete on return; their events are already ready.
 inline void forget(pjrt::Event* event) {
   if (event != nullptr) destroy(Function::Event_Destroy, event);
 }

@@ -167,7 +167,15 @@ mb_hlo_error* mb_hlo_execute(mb_hlo_executable* executable, mb_hlo_buffer* const
     run.devices = 1;
     run.argument_count = argument_count;
     run.results = &room;
+    pjrt::Event* end = nullptr;
+    run.done = &end;
     call(Function::LoadedExecutable_Execute, run);
+    try {
+      await(end);
+    } catch (...) {
+      for (pjrt::Buffer* each : found) destroy(Function::Buffer_Destroy, each);
+      throw;
+    }
     for (std::size_t number = 0; number < result_count; ++number) {
       results[number] = new mb_hlo_buffer{executable->session, found[number]};
     }

@@ -50,14 +50,16 @@ void is_deleted(Ask<Buffer, bool>& arguments) {
 }
 
 void is_on_cpu(Ask<Buffer, bool>& arguments) {
-  // Then jaxlib reads the memory directly, without a copy.
-  arguments.out = owner(arguments.of).has_host_memory && arguments.of->marker() == nullptr;
+  // Then jaxlib reads the memory directly, without a copy. It asks when it needs the elements.
+  const bool is_host = owner(arguments.of).has_host_memory;
+  const std::shared_ptr<Completion> run = arguments.of->completion();
+  // jaxlib ends the process for an error here. Without the memory, it asks for a copy.
+  arguments.out = run->try_submit() && is_host && run->marker() == nullptr;
 }
 
 void ready(Ask<Buffer, Event*>& arguments) {
   const Buffer& buffer = given(arguments.of, "a buffer");
-  auto event = std::make_unique<Event>(buffer.marker());
-  event->error = buffer.error;
+  auto event = std::make_unique<Event>(buffer.completion(), true);
   if (buffer.deleted) {
     event->error = Error{Code::kInvalidArgument, "the buffer was deleted or donated"};
   }
@@ -75,33 +77,40 @@ void drop_reference(Only<Buffer>& arguments) { given(arguments.of, "a buffer").u
 
 }  // namespace
 
-Buffer::Buffer(Client& owner, std::optional<metalbench::Buffer> memory, Marker marker, int type,
+Buffer::Buffer(Client& owner, std::shared_ptr<Value> value, std::size_t bytes, int type,
                std::vector<std::int64_t> dimensions)
     : client(&owner),
       type(type),
       dimensions(std::move(dimensions)),
-      bytes(memory ? memory->size() : 0),
-      memory_(std::move(memory)),
-      marker_(std::move(marker)) {
+      bytes(bytes),
+      value_(std::move(value)),
+      completion_(value_->completion) {
   for (std::size_t number = this->dimensions.size(); number-- > 0;) {
     minor_to_major.push_back(static_cast<std::int64_t>(number));
   }
 }
 
-metalbench::Buffer Buffer::memory() const {
+std::shared_ptr<Value> Buffer::value() const {
   const std::lock_guard lock(mutex_);
-  if (error) throw Failure(error->code, error->message);
-  if (deleted || !memory_) {
+  if (deleted || value_ == nullptr) {
     throw Failure(Code::kInvalidArgument,
                   "expected a live buffer, got one that was deleted or donated");
   }
-  return *memory_;
+  return value_;
+}
+
+metalbench::Buffer Buffer::memory() const {
+  const std::shared_ptr<Value> found = value();
+  // After Ctrl-C, the elements can still be computed by the next reader.
+  completion_->submit();
+  if (const auto& error = completion_->error()) throw Failure(error->code, error->message);
+  return *found->memory;
 }
 
 void Buffer::remove() {
   const std::lock_guard lock(mutex_);
   deleted = true;
-  memory_.reset();
+  value_.reset();
 }
 
 void Buffer::share() {

@@ -83,6 +83,7 @@ void create(ClientCreate& arguments) {
   client->description.text = nb::cast<std::string>(runtime.attr("device_text"));
   client->memory.text = client->description.text + ", its memory";
   client->runtime = PythonReference(runtime);
+  client->deferred = std::make_shared<DeferredRuns>(PythonReference(runtime));
   arguments.client = client.release();
 }
 

@@ -33,18 +33,6 @@ Error of_python(const nb::python_error& error) {
   }
 }
 
-Error in_flight() {
-  try {
-    throw;
-  } catch (const Failure& failure) {
-    return {failure.code, failure.what()};
-  } catch (const nb::python_error& error) {
-    return of_python(error);
-  } catch (const std::exception& error) {
-    return {Code::kInternal, error.what()};
-  }
-}
-
 // These three functions cannot return an error.
 Error* destroy(void* raw) noexcept {
   auto* arguments = static_cast<Only<Error>*>(raw);
@@ -67,6 +55,18 @@ void code(Ask<const Error, Code>& arguments) {
 
 }  // namespace
 
+Error current_error() {
+  try {
+    throw;
+  } catch (const Failure& failure) {
+    return {failure.code, failure.what()};
+  } catch (const nb::python_error& error) {
+    return of_python(error);
+  } catch (const std::exception& error) {
+    return {Code::kInternal, error.what()};
+  }
+}
+
 std::string_view given_bytes(const char* bytes, std::size_t size, const char* what) {
   if (size > 0) given(bytes, what);
   return {size > 0 ? bytes : "", size};
@@ -82,7 +82,7 @@ void check_size(const Head* head, std::size_t size, std::size_t alignment) {
 
 Error* caught(Function function) noexcept {
   try {
-    Error found = in_flight();
+    Error found = current_error();
     // Messages of Python begin with the function or operation already.
     if (!found.message.starts_with("[")) {
       found.message = std::string("[") + name_of(function) + "] " + found.message;

@@ -51,6 +51,8 @@ void destroy_given(T* pointer, const char* what) {
 // Throws Failure unless the caller's structure has all members that are read and written here. The
 // ABI does not count padding after the last member.
 void check_size(const Head* head, std::size_t size, std::size_t alignment);
+// Returns the current exception as an error. That of Ctrl-C is raised when Python runs again.
+[[nodiscard]] Error current_error();
 // Returns the current exception as an error of `function`; the caller owns it.
 [[nodiscard]] Error* caught(Function function) noexcept;
 

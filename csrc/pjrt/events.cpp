@@ -15,7 +15,13 @@ namespace {
 constexpr auto busy_wait = std::chrono::milliseconds(1);
 constexpr auto rest = std::chrono::microseconds(50);
 
-Error* error_of(const Event& event) { return event.error ? new Error(*event.error) : nullptr; }
+// Return the error that the event or the submission of its run has. A deferred run has none yet.
+Error* error_of(const Event& event) {
+  if (event.error) return new Error(*event.error);
+  if (event.completion == nullptr || event.completion->is_deferred()) return nullptr;
+  const std::optional<Error>& error = event.completion->error();
+  return error ? new Error(*error) : nullptr;
+}
 
 // Return whether the work has ended. Throws Failure for its error.
 bool has_ended(const Marker& marker) {
@@ -90,7 +96,9 @@ void destroy(Only<Event>& arguments) { destroy_given(arguments.of, "an event"); 
 void is_ready(Ask<Event, bool>& arguments) {
   const Event& event = given(arguments.of, "an event");
   try {
-    arguments.out = event.error || has_ended(event.marker);
+    // A loop may ask until it is ready. After Ctrl-C it would go on, unless Python may raise.
+    arguments.out = event.error || event.completion == nullptr || !event.completion->try_submit() ||
+                    event.completion->error() || has_ended(event.completion->marker());
   } catch (const Failure&) {
     // Failed work has ended, too; PJRT_Event_Error returns its error.
     arguments.out = true;
@@ -103,9 +111,11 @@ Error* outcome(void* raw) noexcept {
   try {
     check_size(static_cast<const Head*>(raw), sizeof(Only<Event>), alignof(Only<Event>));
     const Event& event = given(static_cast<Only<Event>*>(raw)->of, "an event");
-    if (!event.error) {
+    // After Ctrl-C, Python raises its exception when this call returns, but only if it succeeds.
+    // The elements can still be computed later.
+    if (!event.error && event.completion != nullptr && event.completion->try_submit()) {
       const WithoutGil released;
-      wait_for(event.marker);
+      if (!event.completion->error()) wait_for(event.completion->marker());
     }
     return error_of(event);
   } catch (...) {
@@ -116,14 +126,24 @@ Error* outcome(void* raw) noexcept {
 void on_ready(EventOnReady& arguments) {
   const Event& event = given(arguments.event, "an event");
   if (arguments.callback == nullptr) given<Event>(nullptr, "a callback");
-  if (event.error || event.marker == nullptr) {
+  if (event.error || event.completion == nullptr) {
     arguments.callback(error_of(event), arguments.user);
+    return;
+  }
+  // The event may be destroyed meanwhile.
+  const std::shared_ptr<Completion> completion = event.completion;
+  if (event.is_awaited && !completion->try_submit()) {
+    arguments.callback(nullptr, arguments.user);
   } else {
-    waiter().add(event.marker, arguments.callback, arguments.user);
+    completion->when_ended(arguments.callback, arguments.user);
   }
 }
 
 }  // namespace
+
+void call_at_end(Marker marker, ReadyCallback callback, void* user) {
+  waiter().add(std::move(marker), callback, user);
+}
 
 void define_events(Api& api) {
   define<Function::Event_Destroy, &destroy>(api);

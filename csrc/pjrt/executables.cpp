@@ -195,6 +195,19 @@ void is_deleted(Ask<LoadedExecutable, bool>& arguments) {
 
 }  // namespace
 
+ExecutionPlan& Compiled::plan() const {
+  if (!has_plan_) {
+    const WithGil held;
+    const nb::object runner = program.get().attr("runner");
+    // Another thread may have set it meanwhile; a mutex would be held while Python runs.
+    if (!has_plan_) {
+      check(execution().plan_of(runner.ptr(), plan_));
+      has_plan_ = true;
+    }
+  }
+  return *plan_;
+}
+
 std::vector<std::int64_t> Compiled::shape(std::size_t output) const {
   auto first = dimensions.begin();
   for (std::size_t number = 0; number < output; ++number) first += ranks[number];
@@ -227,11 +240,13 @@ std::unique_ptr<LoadedExecutable> compiled_by(Client& client, nb::object program
   for (const auto& shape : attribute<std::vector<std::vector<std::int64_t>>>(program, "shapes")) {
     compiled->dimensions.insert(compiled->dimensions.end(), shape.begin(), shape.end());
     compiled->ranks.push_back(shape.size());
+    const int type = compiled->types[compiled->result_bytes.size()];
+    compiled->result_bytes.push_back(count_bytes(client, type, shape));
   }
   compiled->input_types = attribute<std::vector<int>>(program, "input_types");
   compiled->input_shapes =
       attribute<std::vector<std::vector<std::int64_t>>>(program, "input_shapes");
-  check(execution().plan_of(nb::object(program.attr("runner")).ptr(), compiled->plan));
+  compiled->can_be_deferred = attribute<bool>(program, "can_be_deferred");
   compiled->memory_kinds.assign(compiled->types.size(), kMemoryKind);
   compiled->memory_kind_sizes.assign(compiled->types.size(), std::string_view(kMemoryKind).size());
   compiled->donated = attribute<std::vector<std::int64_t>>(program, "donated");
@@ -245,6 +260,7 @@ std::unique_ptr<LoadedExecutable> compiled_by(Client& client, nb::object program
                      cost("transcendentals", attribute<float>(program, "transcendentals")),
                      cost("bytes accessed", attribute<float>(program, "accessed_bytes"))};
   compiled->program = PythonReference(std::move(program));
+  if (!compiled->can_be_deferred) (void)compiled->plan();
   auto loaded = std::make_unique<LoadedExecutable>();
   loaded->compiled = std::move(compiled);
   return loaded;

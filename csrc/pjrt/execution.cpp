@@ -1,6 +1,7 @@
 #include <nanobind/nanobind.h>
 
 #include <algorithm>
+#include <numeric>
 #include <span>
 #include <utility>
 
@@ -63,6 +64,51 @@ std::vector<bool> list_donated(const Compiled& compiled, const ExecuteOptions* o
   return donated;
 }
 
+// Submit a program. Return the error of Ctrl-C, after which Python raises its exception when this
+// call returns, but only if the call succeeds. Throws Failure for other errors.
+std::optional<Error> submit(const Compiled& compiled, std::span<Buffer* const> buffers,
+                            const std::vector<bool>& donated,
+                            std::vector<metalbench::Buffer>& found, Marker& end) {
+  try {
+    // All of them must be live before the first one is donated.
+    std::vector<metalbench::Buffer> memory;
+    memory.reserve(buffers.size());
+    for (const Buffer* buffer : buffers) memory.push_back(buffer->memory());
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
+      if (donated[i]) buffers[i]->remove();
+    }
+    ExecutionPlan& plan = compiled.plan();
+    const WithoutGil released;
+    check(execution().execute(plan, std::move(memory), found, end));
+  } catch (const Failure& failure) {
+    if (failure.code != Code::kCancelled) throw;
+    return Error{failure.code, failure.what()};
+  }
+  return std::nullopt;
+}
+
+// Return whether a run waits until something needs its results: it needs a compiler, or results of
+// a run that waits.
+bool is_deferrable(const Compiled& compiled, std::span<Buffer* const> buffers) {
+  if (!compiled.can_be_deferred) return false;
+  return !compiled.has_plan() || std::ranges::any_of(buffers, [](const Buffer* buffer) {
+    return buffer->completion()->is_deferred();
+  });
+}
+
+void defer(Client& client, std::shared_ptr<const Compiled> compiled,
+           std::span<Buffer* const> buffers, const std::vector<bool>& donated,
+           const std::vector<std::shared_ptr<Value>>& results) {
+  const std::vector<std::size_t>& bytes = compiled->result_bytes;
+  const std::size_t size = std::accumulate(bytes.begin(), bytes.end(), std::size_t{0});
+  DeferredRun run{std::move(compiled), {}, results, results[0]->completion, size};
+  for (const Buffer* buffer : buffers) run.arguments.push_back(buffer->value());
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    if (donated[i]) buffers[i]->remove();
+  }
+  client.deferred->add(std::move(run));
+}
+
 void execute(Execute& arguments) {
   // A function of the host may destroy the executable meanwhile.
   const std::shared_ptr<const Compiled> held =
@@ -74,38 +120,31 @@ void execute(Execute& arguments) {
   const std::span<Buffer* const> buffers(count > 0 ? arguments.arguments[0] : nullptr, count);
   check_arguments(compiled, buffers);
   const std::vector<bool> donated = list_donated(compiled, arguments.options, count);
-  // All of them must be live before the first one is donated.
-  std::vector<metalbench::Buffer> memory;
-  memory.reserve(count);
-  for (const Buffer* buffer : buffers) memory.push_back(buffer->memory());
-  for (std::size_t i = 0; i < count; ++i) {
-    if (donated[i]) buffers[i]->remove();
-  }
-  std::vector<metalbench::Buffer> found;
-  Marker end;
-  ExecutionApi::Outcome outcome;
-  {
-    const WithoutGil released;
-    outcome = execution().execute(*compiled.plan, std::move(memory), found, end);
-  }
-  // After Ctrl-C, Python raises its exception when this call returns, but only if it succeeds.
-  std::optional<Error> interruption;
-  if (outcome && outcome->code == static_cast<int>(Code::kCancelled)) {
-    interruption = {Code::kCancelled, outcome->message};
+  std::shared_ptr<Completion> completion;
+  std::vector<std::shared_ptr<Value>> values;
+  if (is_deferrable(compiled, buffers)) {
+    completion = std::make_shared<Completion>(client.deferred->weak_from_this());
+    for (std::size_t i = 0; i < compiled.types.size(); ++i) {
+      values.push_back(std::make_shared<Value>(std::nullopt, completion));
+    }
+    defer(client, held, buffers, donated, values);
   } else {
-    check(outcome);
+    Marker end;
+    std::vector<metalbench::Buffer> found;
+    std::optional<Error> interruption = submit(compiled, buffers, donated, found, end);
+    completion = std::make_shared<Completion>(std::move(end), std::move(interruption));
+    for (std::size_t i = 0; i < compiled.types.size(); ++i) {
+      auto memory = i < found.size() ? std::optional(std::move(found[i])) : std::nullopt;
+      values.push_back(std::make_shared<Value>(std::move(memory), completion));
+    }
   }
   std::vector<std::unique_ptr<Buffer>> results;
-  for (std::size_t i = 0; i < compiled.types.size(); ++i) {
-    auto elements = interruption ? std::nullopt : std::optional(std::move(found[i]));
-    results.push_back(std::make_unique<Buffer>(client, std::move(elements), end, compiled.types[i],
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    results.push_back(std::make_unique<Buffer>(client, std::move(values[i]),
+                                               compiled.result_bytes[i], compiled.types[i],
                                                compiled.shape(i)));
-    results.back()->error = interruption;
   }
-  if (arguments.done != nullptr) {
-    arguments.done[0] = new Event(std::move(end));
-    arguments.done[0]->error = interruption;
-  }
+  if (arguments.done != nullptr) arguments.done[0] = new Event(std::move(completion));
   for (std::size_t i = 0; i < results.size(); ++i) {
     arguments.results[0][i] = results[i].release();
   }

@@ -13,6 +13,7 @@
 
 #include "core/execution_api.h"
 #include "pjrt/abi.h"
+#include "pjrt/deferred.h"
 #include "pjrt/errors.h"
 #include "pjrt/live.h"
 #include "pjrt/python_reference.h"
@@ -22,14 +23,15 @@ namespace metalbench::pjrt {
 inline constexpr const char* kPlatform = "metalbench";
 inline constexpr const char* kMemoryKind = "device";
 
-using Marker = std::shared_ptr<QueueMarker>;
-
-// The end of work that was submitted; without a marker it had ended at the event's creation.
+// The end of a run; without a completion it had ended at the event's creation. The caller of an
+// event that `is_awaited` needs the run's result, so the run is not deferred any longer.
 struct Event : Live<Event> {
   Event() = default;
-  explicit Event(Marker marker) : marker(std::move(marker)) {}
+  explicit Event(std::shared_ptr<Completion> completion, bool is_awaited = false)
+      : completion(std::move(completion)), is_awaited(is_awaited) {}
   std::optional<Error> error;
-  Marker marker;
+  std::shared_ptr<Completion> completion;
+  bool is_awaited = false;
 };
 
 struct DeviceDescription : Live<DeviceDescription> {
@@ -67,6 +69,7 @@ struct ElementLayout {
 struct Client : Live<Client> {
   PythonReference runtime;
   std::shared_ptr<Queue> queue;
+  std::shared_ptr<DeferredRuns> deferred;
   // By the number of an element type of PJRT; without bytes: no buffer can have it.
   std::vector<ElementLayout> elements;
   // Whether programs end before their calls return, and their results are in the host's memory.
@@ -79,13 +82,18 @@ struct Client : Live<Client> {
   std::array<Device*, 1> devices{&device};
   std::array<Memory*, 1> memories{&memory};
   std::array<DeviceDescription*, 1> descriptions{&description};
+
+  ~Client() {
+    if (deferred != nullptr) deferred->cancel();
+  }
 };
 
 // A compiled program; executables share it.
 struct Compiled {
   Client* client;
   PythonReference program;
-  std::shared_ptr<ExecutionPlan> plan;
+  // Whether runs may be deferred: the program is small and has no effects.
+  bool can_be_deferred = false;
   std::vector<int> input_types;
   std::vector<std::vector<std::int64_t>> input_shapes;
   std::string name;
@@ -95,6 +103,7 @@ struct Compiled {
   std::vector<int> types;
   std::vector<std::int64_t> dimensions;  // of all outputs, concatenated
   std::vector<std::size_t> ranks;
+  std::vector<std::size_t> result_bytes;
   std::vector<const char*> memory_kinds;
   std::vector<std::size_t> memory_kind_sizes;
   std::vector<std::int64_t> donated;
@@ -106,6 +115,15 @@ struct Compiled {
   std::vector<NamedValue> costs;
 
   [[nodiscard]] std::vector<std::int64_t> shape(std::size_t output) const;
+  // Whether the kernels are compiled.
+  [[nodiscard]] bool has_plan() const { return has_plan_; }
+  // Compile the kernels if they are not compiled yet. Throws Python's exception for their error.
+  [[nodiscard]] ExecutionPlan& plan() const;
+
+ private:
+  // Set with the GIL held.
+  mutable std::shared_ptr<ExecutionPlan> plan_;
+  mutable std::atomic<bool> has_plan_ = false;
 };
 
 struct Executable : Live<Executable> {
@@ -127,10 +145,11 @@ struct Buffer : Live<Buffer> {
   std::size_t bytes;
   std::vector<std::int64_t> minor_to_major;
   std::atomic<bool> deleted = false;
-  // That of the program which would have computed the elements.
-  std::optional<Error> error;
 
-  // Return the memory. Throws Failure if it was deleted or donated, or for its error.
+  // Return the elements. Throws Failure if they were deleted or donated.
+  [[nodiscard]] std::shared_ptr<Value> value() const;
+  // Return the memory; submit the run that computes it if that is deferred. Throws Failure as
+  // value() does, and for the error of the run.
   [[nodiscard]] metalbench::Buffer memory() const;
   // Refer to the memory no longer, unless it is shared.
   void remove();
@@ -138,24 +157,26 @@ struct Buffer : Live<Buffer> {
   // memory() does.
   void share();
   void unshare();
-  [[nodiscard]] const Marker& marker() const { return marker_; }
+  [[nodiscard]] const std::shared_ptr<Completion>& completion() const { return completion_; }
 
-  // Without memory, set the error.
-  Buffer(Client& client, std::optional<metalbench::Buffer> memory, Marker marker, int type,
+  Buffer(Client& client, std::shared_ptr<Value> value, std::size_t bytes, int type,
          std::vector<std::int64_t> dimensions);
 
  private:
   mutable std::mutex mutex_;
-  std::optional<metalbench::Buffer> memory_;
-  std::optional<metalbench::Buffer> shared_;  // the same, for readers outside
+  std::shared_ptr<Value> value_;
+  std::optional<metalbench::Buffer> shared_;  // its memory, for readers outside
   std::int64_t references_ = 0;               // of these readers
-  Marker marker_;                             // the end of the work that writes the elements
+  std::shared_ptr<Completion> completion_;    // of the run that computes the elements
 };
 
 // The functions of metalbench._core.
 [[nodiscard]] const ExecutionApi& execution();
 // Throws Failure for the error of a function.
 void check(const ExecutionApi::Outcome& outcome);
+// Return the number of bytes of elements of a type. Throws Failure for sizes out of range.
+[[nodiscard]] std::size_t count_bytes(const Client& client, int type,
+                                      const std::vector<std::int64_t>& dimensions);
 // Requires the GIL.
 [[nodiscard]] std::unique_ptr<LoadedExecutable> compiled_by(Client& client,
                                                             nanobind::object program);

@@ -115,22 +115,6 @@ const ElementLayout& layout_of(const Client& client, int type) {
   return client.elements[number];
 }
 
-// Return the number of bytes of the elements. Throws Failure for sizes out of range.
-std::size_t bytes_of(const Numbers& dimensions, std::size_t element) {
-  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
-  std::int64_t count = 1;
-  bool fits = true;
-  for (const std::int64_t size : dimensions) {
-    fits = fits && size >= 0 && (size == 0 || count <= most / size);
-    if (fits) count *= size;
-  }
-  if (!fits) {
-    throw Failure(Code::kInvalidArgument,
-                  "dims: expected sizes of at most " + std::to_string(most) + " elements");
-  }
-  return static_cast<std::size_t>(count) * element;
-}
-
 void check_layout(const Layout* layout, std::size_t rank) {
   if (layout == nullptr) return;
   bool plain =
@@ -143,6 +127,25 @@ void check_layout(const Layout* layout, std::size_t rank) {
   }
 }
 
+}  // namespace
+
+std::size_t count_bytes(const Client& client, int type, const Numbers& dimensions) {
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  std::int64_t count = 1;
+  bool fits = true;
+  for (const std::int64_t size : dimensions) {
+    fits = fits && size >= 0 && (size == 0 || count <= most / size);
+    if (fits) count *= size;
+  }
+  if (!fits) {
+    throw Failure(Code::kInvalidArgument,
+                  "dims: expected sizes of at most " + std::to_string(most) + " elements");
+  }
+  return static_cast<std::size_t>(count) * layout_of(client, type).bytes;
+}
+
+namespace {
+
 void from_host(FromHost& arguments) {
   Client& client = given(arguments.client, "a client");
   check_own(client, arguments.device, arguments.memory);
@@ -153,7 +156,7 @@ void from_host(FromHost& arguments) {
     throw Failure(Code::kInvalidArgument, "byte_strides: expected as many as dims");
   }
   const ElementLayout& element = layout_of(client, arguments.type);
-  const std::size_t bytes = bytes_of(dimensions, element.bytes);
+  const std::size_t bytes = count_bytes(client, arguments.type, dimensions);
   const auto* from = static_cast<const std::byte*>(arguments.data);
   if (bytes > 0 && from == nullptr) {
     throw Failure(Code::kInvalidArgument, "expected the host's memory, got null");
@@ -174,7 +177,8 @@ void from_host(FromHost& arguments) {
     const WithoutGil released;
     check(execution().upload(*client.queue, from, bytes, memory));
   }
-  auto buffer = std::make_unique<Buffer>(client, std::move(*memory), nullptr, arguments.type,
+  auto value = std::make_shared<Value>(std::move(memory), std::make_shared<Completion>(nullptr));
+  auto buffer = std::make_unique<Buffer>(client, std::move(value), bytes, arguments.type,
                                          std::move(dimensions));
   arguments.done = new Event;
   arguments.buffer = buffer.release();
@@ -229,7 +233,7 @@ void raw_to_host(CopyRawToHost& arguments) {
 // Buffers are immutable, so a copy on the same device shares the elements.
 Buffer* copied(const Buffer& buffer) {
   Client& client = given(buffer.client, "a client");
-  return new Buffer(client, buffer.memory(), buffer.marker(), buffer.type, buffer.dimensions);
+  return new Buffer(client, buffer.value(), buffer.bytes, buffer.type, buffer.dimensions);
 }
 
 void copy_to_device(CopyToDevice& arguments) {

@@ -85,6 +85,11 @@ def test_ctrl_c_is_keyboard_interrupt(name):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", names_in("deferral_of_plugin.py"))
+def test_deferred_programs_are_right(name):
+    check("deferral_of_plugin.py", name)
+
+
 @pytest.mark.parametrize("name", LONG)
 def test_jax_through_the_plugin_is_jax_in_the_long_run(name):
     check("functions_of_plugin.py", name, alone=True)
@@ -185,3 +190,40 @@ def test_ctrl_c_during_a_compilation_is_keyboard_interrupt(end, printed):
     done = python(["-c", COMPILATION.replace("END", end)])
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == printed.split()
+
+
+DEFERRED = """
+import os, signal, threading
+import jax
+import jax.numpy as jnp
+from metalbench.hlo.plugin import runtime
+
+begun, build = threading.Event(), runtime.build_kernels
+
+def build_endlessly(executables):
+    begun.set()
+    while True:
+        pass
+
+def interrupt():
+    begun.wait(300)
+    os.kill(os.getpid(), signal.SIGINT)
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+jax.devices()
+x = jnp.arange(4.0) * 1.75
+runtime.build_kernels = build_endlessly
+threading.Thread(target=interrupt).start()
+try:
+    jax.block_until_ready(x)
+except KeyboardInterrupt:
+    print("interrupted")
+runtime.build_kernels = build
+print(x)
+"""
+
+
+def test_ctrl_c_while_deferred_programs_are_built_is_keyboard_interrupt():
+    done = python(["-c", DEFERRED])
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["interrupted", "[0.   1.75 3.5  5.25]"]

@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from metalbench.errors import Unsupported
 from metalbench.hlo.codegen.data_movement import (
@@ -261,6 +261,10 @@ class GeneratedKernel:
     def nameless_text(self) -> str:
         """The text without the name, which kernels that compute the same share."""
         return self.text.replace(self.name, "")
+
+    def rename(self, name: str) -> GeneratedKernel:
+        """Return the same kernel with another name."""
+        return replace(self, name=name, text=self.text.replace(self.name, name))
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,8 @@ from metalbench.hlo.importer import parse
 from metalbench.hlo.ir import ELEMENT_TYPES, Block, ElementType, TensorType, find_element_type
 from metalbench.hlo.runtime.compilation import compile_with_facts
 from metalbench.hlo.runtime.costs import count_alias_bytes, count_plan_bytes, count_work
-from metalbench.hlo.runtime.executable import Executable, open_device
-from metalbench.hlo.runtime.plan import LEVELS, compute_live_bytes
+from metalbench.hlo.runtime.executable import Executable, build_kernels, open_device
+from metalbench.hlo.runtime.plan import LEVELS, ExecutionPlan, compute_live_bytes
 
 _MAGIC = b"metalbench program 1\n"
 _LENGTH_BYTES = 8
@@ -40,7 +40,8 @@ class CompiledProgram:
     `input_shapes` those of the arguments. `donated` are indices of arguments. `flops` and
     `transcendentals` count operations on elements, `accessed_bytes` what kernels read and write,
     `peak_bytes` live buffers, and `alias_bytes` results in the memory of donated arguments.
-    `runner` runs the program without Python.
+    `runner` runs the program without Python. Runs of a program that `can_be_deferred` wait until
+    something needs their results.
     """
 
     code: bytes
@@ -59,11 +60,12 @@ class CompiledProgram:
     accessed_bytes: int = 0
     peak_bytes: int = 0
     alias_bytes: int = 0
+    can_be_deferred: bool = False
     executable: Executable = field(init=False)
 
     @property
     def runner(self) -> _core.ExecutionPlan:
-        """Plan that the plugin runs."""
+        """Plan that the plugin runs. First use builds kernels that have been deferred."""
         return self.executable.runner
 
     def reject_arguments(self, given: list[tuple[int, tuple[int, ...]]]) -> NoReturn:
@@ -169,6 +171,9 @@ def _find_donated(module: Any) -> list[int]:
 
 # Optimisation level of programs, and the variable that sets another one.
 DEFAULT_LEVEL = 3
+# Kernels of programs whose runs are deferred. Larger programs are compiled at once, on all
+# processors.
+MAX_DEFERRED_KERNELS = 16
 LEVEL_VARIABLE = "METALBENCH_HLO_LEVEL"
 # StableHLO names in the order of PJRT_Buffer_Type.
 _NAMES = (
@@ -237,6 +242,7 @@ class Client:
             level=self._level,
             device=self._kind,
             queue=self.queue,
+            may_defer=self._may_defer,
         )
         program = CompiledProgram(code, options, **facts)
         program.types = [NUMBERS[each.element.name] for each in executable.outputs]
@@ -249,8 +255,29 @@ class Client:
         program.accessed_bytes = count_plan_bytes(executable.plan)
         program.peak_bytes = compute_live_bytes(executable.plan)
         program.alias_bytes = count_alias_bytes(executable.plan, program.donated)
+        program.can_be_deferred = self._may_defer(executable.plan)
         program.executable = executable
         return program
+
+    def _may_defer(self, plan: ExecutionPlan) -> bool:
+        """Return whether runs may wait until something needs a result.
+
+        The program is small, and it has results and no effects. Other devices compile programs
+        alone.
+        """
+        count = sum(1 for _ in plan.iterate_kernels())
+        only_kernels = not any(step.plans or step.function for step in plan.steps)
+        return (
+            self.has_host_memory
+            and only_kernels
+            and count <= MAX_DEFERRED_KERNELS
+            and bool(plan.block.returned)
+        )
+
+    @staticmethod
+    def compile_kernels(programs: list[CompiledProgram]) -> None:
+        """Build the kernels of deferred programs together. Errors are raised by `runner`."""
+        build_kernels([each.executable for each in programs])
 
     def load(self, serialized: bytes) -> CompiledProgram:
         """Compile a program from the bytes of `CompiledProgram.serialized`."""

@@ -276,11 +276,13 @@ def compile_with_facts(
     device: str = "auto",
     filename: str = "<program>",
     queue: Queue | None = None,
+    may_defer: Callable[[ExecutionPlan], bool] = lambda _: False,
 ) -> tuple[Executable, dict[str, Any]]:
     """Return the executable of a program, and the facts that `facts_of` returns about its graph.
 
     The facts are stored in the plan cache, so they must be JSON values. `which` names the kind of
-    facts; it is a part of the cache's key.
+    facts; it is a part of the cache's key. The kernels of a plan that `may_defer` accepts are built
+    by the first run, or together with those of other programs (`build_kernels`).
     """
     code = program if isinstance(program, (str, bytes)) else program.operation.get_asm()
     kind = open_device(device).kind
@@ -295,4 +297,4 @@ def compile_with_facts(
         # Functions of the host are those of this process.
         if not plan.calls_host():
             store_plan(key, plan, facts)
-    return Executable(plan, device=device, queue=queue), facts
+    return Executable(plan, device=device, queue=queue, deferred=may_defer(plan)), facts

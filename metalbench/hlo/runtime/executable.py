@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -32,9 +32,9 @@ Record = dict[str, Any]
 class Executable:
     """A program that is compiled for a device; call it with NumPy arrays.
 
-    The constructor builds the kernels; the build cache stores them. It first builds the plan of a
-    graph at optimisation level `level`. Programs of one `queue` share its memory and run one after
-    the other; by default a program has its own.
+    The constructor builds the kernels, unless `deferred`; the build cache stores them. It first
+    builds the plan of a graph at optimisation level `level`. Programs of one `queue` share its
+    memory and run one after the other; by default a program has its own.
 
     A run of more than `run_limit` seconds raises TimeLimitExceeded. If `checked`, kernels are
     checked builds: runs raise KernelFault for an access outside a buffer, or for a read of memory
@@ -50,6 +50,7 @@ class Executable:
         run_limit: float | None = None,
         checked: bool = False,
         queue: _core.Queue | None = None,
+        deferred: bool = False,
     ) -> None:
         self._device = open_device(device)
         if isinstance(program, Block):
@@ -59,7 +60,13 @@ class Executable:
         if find_kind(self._device.kind).is_simulated:
             check_memory(program, memory_bytes())
         self.queue = _core.Queue(self._device, checked=checked) if queue is None else queue
-        self.runner = _PlanWriter(self.queue, self._compile()).write(program, checked=checked)
+        if not deferred:
+            _ = self.runner
+
+    @cached_property
+    def runner(self) -> _core.ExecutionPlan:
+        """Plan that the device runs. First use builds the kernels; raise CompileError."""
+        return _PlanWriter(self.queue, self._compile()).write(self.plan, checked=self.checked)
 
     @property
     def source(self) -> str:
@@ -116,6 +123,18 @@ class Executable:
             return find_kernels(self._device, checked=self.checked).compile(kernels)
         except CompileError as error:
             raise CompileError(f"[hlo] the generated kernels do not compile: {error}") from error
+
+
+def build_kernels(executables: Sequence[Executable]) -> None:
+    """Build the kernels of deferred programs of one device together.
+
+    Errors are raised by `Executable.runner`.
+    """
+    for checked in (False, True):
+        plans = [each.plan for each in executables if each.checked == checked]
+        if plans:
+            kernels = find_kernels(executables[0].device, checked=checked)
+            kernels.build([list(each.iterate_kernels()) for each in plans])
 
 
 @cache

@@ -7,15 +7,16 @@ has a kernel with some text, so that later processes find it there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from metalbench import _core, build_cache
 from metalbench.devices import find_kind
-from metalbench.errors import MetalBenchError
+from metalbench.errors import CompileError, MetalBenchError
 from metalbench.hlo.codegen import DOUBLE_TYPE, MATRIX_CALL, GeneratedKernel, format_library
 from metalbench.kernel.source_files import include_folders
 from metalbench.msl.frontend.standards import DOUBLE_MACRO, QUICK_MACRO
@@ -52,6 +53,24 @@ class KernelCache:
         # Such a driver would compile all kernels of a source that has one of them.
         self._is_stored = not find_kind(device.kind).compiles_whole_sources
         self._may_be_quick = find_kind(device.kind).is_simulated and not checked
+
+    def build(self, programs: Sequence[Sequence[GeneratedKernel]]) -> None:
+        """Build the new kernels of several programs together. `compile` raises the errors."""
+        # Sources with few and with all passes; those with doubles have other functions.
+        groups: dict[tuple[bool, bool], dict[str, GeneratedKernel]] = {}
+        for kernels in programs:
+            new = {each.nameless_text: each for each in kernels}
+            new = {text: each for text, each in new.items() if text not in self._pipelines}
+            is_quick = all(map(self._is_small, new.values()))
+            for text, each in new.items():
+                if self._find_stored(each)[0] is None:
+                    kind = is_quick, DOUBLE_TYPE in each.text
+                    groups.setdefault(kind, {}).setdefault(text, each)
+        for group in groups.values():
+            # Names are those of a program.
+            renamed = [each.rename(f"{each.name}_{n}") for n, each in enumerate(group.values())]
+            with suppress(CompileError):
+                self.compile(renamed)
 
     def compile(self, kernels: Iterable[GeneratedKernel]) -> dict[str, _core.Pipeline]:
         """Return the pipelines of kernels by name. Raise CompileError."""
