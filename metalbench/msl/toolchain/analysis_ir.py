@@ -27,7 +27,6 @@ _FLAGS = (
     *CONVERGENT_FLAGS,
     *("-fno-vectorize", "-fno-slp-vectorize"),
     # Metal's compiler inlines all functions.
-    *("-mllvm", "-inline-threshold=20000"),
     *("-mllvm", "-unroll-runtime=false"),
     *("-mllvm", "-indvars-widen-indvars=false"),
     # A GPU has no function that copies or fills memory.
@@ -42,11 +41,17 @@ _FLAGS = (
 
 
 def compile_for_analysis(
-    source: Source, function: str, constants: Mapping[str | int, Value], *, fast_math: bool
+    source: Source,
+    function: str,
+    constants: Mapping[str | int, Value],
+    *,
+    fast_math: bool,
+    inline_all: bool = False,
 ) -> Module:
     """Return the optimised module whose function `LANE` is one thread of a kernel.
 
-    Mathematical functions are opaque calls. Raise CompileError.
+    Mathematical functions are opaque calls. With `inline_all` no function is too large to be
+    inlined, which may take a minute for code of 100 000 instructions. Raise CompileError.
     """
     lowered = lower(source, function, constants)
     diagnostics = Diagnostics(source, lowered.code)
@@ -61,6 +66,7 @@ def compile_for_analysis(
         metal4=is_metal4(lowered.code.text),
         passes=_FLAGS,
     )
+    flags += ["-mllvm", f"-inline-threshold={10_000_000 if inline_all else 20_000}"]
     options = [each for each in flags if each != "-gline-tables-only"]
     parsing = [*options, "-Xclang", "-disable-llvm-passes"]
     whole = Module(generate_ir(lowered.code, tools, parsing, translate))
