@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from metalbench import _core
+from metalbench.msl.frontend.standards import define_version
 
 FLOATS = ("float", "half", "bfloat16_t")
 INTEGERS = (
@@ -62,7 +63,8 @@ class Family:
 
     `headers` are relative to MLX's folder of kernels; `before` is text that must come before the
     last of them (what MLX's host code generates), `after` follows it. `constants` are the values
-    of function constants by index unless a test says otherwise.
+    of function constants by index unless a test says otherwise. `standard` is the version of
+    Metal that the kernels need.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Family:
     constants: Mapping[int, bool | int] = field(default_factory=dict)
     before: str = ""
     after: str = ""
+    standard: str = ""
 
     @cached_property
     def source(self) -> str:
@@ -94,6 +97,7 @@ class Family:
             self.source,
             filename=f"{self.name}.metal",
             include_dirs=[str(headers)],
+            macros=define_version(self.standard),
             fast_math=False,
             checked=checked,
             tools=list(tools),

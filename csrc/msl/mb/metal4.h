@@ -1,6 +1,7 @@
 // What Metal 4 adds: tensors, and operations on them.
 #pragma once
 
+#include "extended_vec.h"
 #include "tensor.h"
 #include "tensor_convolution.h"
 #include "tensor_ops.h"

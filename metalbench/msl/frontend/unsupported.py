@@ -96,6 +96,7 @@ _RESERVED_BY_COMPILER = re.compile(
 # Encoding prefix of a string literal, which the lexer may have split off as a token.
 _ENCODING = re.compile(r"(?:u8|[uUL])?R?")
 _PRAGMA = re.compile(r"^([ \t]*#[ \t]*pragma\b)[ \t]*(.*)$", re.M)
+_FULL_UNROLLING = re.compile(r"^([ \t]*#[ \t]*pragma[ \t]+)unroll[ \t]*\([ \t]*full[ \t]*\)", re.M)
 _PRAGMAS = re.compile(
     r"(?:unroll|nounroll|METAL|once|mark|pack|STDC|message|push_macro|pop_macro"
     r"|clang[ \t]+(?:loop|fp|diagnostic|optimize)|GCC[ \t]+diagnostic)\b.*|"
@@ -113,8 +114,10 @@ REFUSAL_SUFFIX = "a kernel may have what Metal has, and no more"
 def blank_unknown_pragmas(expanded: str) -> str:
     """Return the source with unknown pragmas blanked, as Metal's compiler ignores them.
 
-    Pragmas that have an effect on host code stay, and are refused later.
+    Pragmas that have an effect on host code stay, and are refused later. `unroll(full)` is one of
+    Metal's that clang has in another form.
     """
+    expanded = _FULL_UNROLLING.sub(r"\1clang loop unroll(full)", expanded)
 
     def blank_unknown(pragma: re.Match[str]) -> str:
         what = pragma[2].strip()

@@ -313,6 +313,8 @@ LANE_FLAGS = [
     "-pragma-unroll-threshold=220",
     "-DMB_VECTOR=1",
 ]
+# Elements of a cooperative tensor stay accesses of one size, so that its memory is rows of lanes.
+TENSOR_LANE_FLAGS = ["-mllvm", "-disable-loop-idiom-memcpy"]
 # Flags for the vectorised module, whose code was optimised as one lane: half of the passes find
 # nothing to do. Loop strength reduction and post-RA scheduling take long without a gain. The
 # modules have no debug information of variables, which only the older of LLVM's two implementations

@@ -25,6 +25,7 @@ from metalbench.msl.toolchain.clang import (
     GPU_FLAGS,
     LANE_FLAGS,
     NVPTX,
+    TENSOR_LANE_FLAGS,
     VECTOR_FLAGS,
     BuildOptions,
     Toolchain,
@@ -232,6 +233,8 @@ def list_lane_flags(code: TranslationUnit, *, fast_math: bool, spaces: bool = Fa
     """Return clang's options for the kernel of one lane."""
     # LLVM may drop the metadata of such a loop if it removes one of its conditions.
     passes = [*LANE_FLAGS, *(["-fno-unroll-loops"] if NO_UNROLL_MACRO in code.text else [])]
+    if is_metal4(code.text):
+        passes += TENSOR_LANE_FLAGS
     metal4 = is_metal4(code.text)
     return list_flags(
         checked=False, fast_math=fast_math, spaces=spaces, metal4=metal4, passes=passes
