@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
 #include <variant>
 
 #include "bindings/bindings.h"
@@ -46,6 +47,52 @@ std::map<std::string, std::uint32_t> sizes_from(const nb::dict& given, const std
   return sizes;
 }
 
+// A tensor's second argument has the extents, the innermost first, and the strides in elements.
+constexpr std::string_view extents_suffix = ".extents";
+
+Bytes bytes_of_numbers(const std::vector<std::int64_t>& numbers) {
+  const auto* begin = reinterpret_cast<const std::byte*>(numbers.data());
+  return {begin, begin + numbers.size() * sizeof(std::int64_t)};
+}
+
+// Return the extents and strides of the tensor over a dense NumPy array.
+Bytes extents_of(const PipelineInfo& kernel, const Argument& tensor, const Argument& extents,
+                 const nb::object& array) {
+  std::vector<std::int64_t> sizes;
+  for (const nb::handle size : array.attr("shape")) sizes.push_back(nb::cast<std::int64_t>(size));
+  std::ranges::reverse(sizes);
+  // The type is `array<long, N>` with twice the rank; 0 where the front end does not know it.
+  const std::size_t rank = std::stoul(extents.type.substr(extents.type.find(',') + 1)) / 2;
+  if (sizes.empty() || (rank != 0 && rank != sizes.size())) {
+    reject_value(kernel, tensor,
+                 "expected an array of " + std::to_string(rank) +
+                     " dimensions for a tensor of rank " + std::to_string(rank) + ", got " +
+                     std::to_string(sizes.size()));
+  }
+  if (tensor.type.find("int4b_format") != std::string::npos) sizes.front() *= 2;
+  std::vector<std::int64_t> numbers = sizes;
+  std::int64_t stride = 1;
+  for (const std::int64_t size : sizes) {
+    numbers.push_back(stride);
+    stride *= size;
+  }
+  return bytes_of_numbers(numbers);
+}
+
+// Add the extents of tensors that are given as arrays.
+void add_extents(const PipelineInfo& kernel, const nb::dict& arguments,
+                 std::map<std::string, Value>& values) {
+  for (const Argument& extents : kernel.arguments) {
+    if (!extents.name.ends_with(extents_suffix) || values.contains(extents.name)) continue;
+    const std::string name = extents.name.substr(0, extents.name.size() - extents_suffix.size());
+    const auto tensor = std::ranges::find(kernel.arguments, name, &Argument::name);
+    if (tensor == kernel.arguments.end() || !arguments.contains(name.c_str())) continue;
+    const nb::object array = arguments[name.c_str()];
+    if (nb::hasattr(array, "shape") && !nb::isinstance<Buffer>(array))
+      values.emplace(extents.name, extents_of(kernel, *tensor, extents, array));
+  }
+}
+
 std::map<std::string, Value> values_from(const BoundPipeline& pipeline, const nb::dict& arguments) {
   const PipelineInfo& kernel = pipeline.pipeline->info();
   std::map<std::string, Value> values;
@@ -60,6 +107,7 @@ std::map<std::string, Value> values_from(const BoundPipeline& pipeline, const nb
     values.emplace(name, value_from_python(*pipeline.device, kernel, *argument,
                                            nb::borrow<nb::object>(object)));
   }
+  add_extents(kernel, arguments, values);
   return values;
 }
 

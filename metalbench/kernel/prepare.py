@@ -35,6 +35,7 @@ from metalbench.kernel.memory import (
 from metalbench.kernel.source_files import include_folders
 from metalbench.kernel.textures import sampler_options, texture_over
 from metalbench.msl import engine
+from metalbench.msl.frontend.bindings import EXTENTS_SUFFIX
 from metalbench.msl.frontend.standards import define_version
 from metalbench.sandbox.resources import memory_bytes
 from metalbench.task import Task
@@ -275,6 +276,8 @@ def _check_argument(
     scalars: Mapping[str, int | float],
 ) -> None:
     name, got = argument.name, argument.element
+    if name.endswith(EXTENTS_SUFFIX) and name.removesuffix(EXTENTS_SUFFIX) in arrays:
+        return  # of a tensor over that array
     if name in arrays:
         expected = arrays[name]
         if got is None:
@@ -301,6 +304,22 @@ def _check_argument(
         )
 
 
+def find_tensor(
+    name: str, buffers: Mapping[str, GuardedBuffer | CountsBuffer]
+) -> GuardedBuffer | None:
+    """Return the buffer of the tensor whose extents an argument has; None for other arguments."""
+    tensor = buffers.get(name.removesuffix(EXTENTS_SUFFIX))
+    has_extents = name.endswith(EXTENTS_SUFFIX) and isinstance(tensor, GuardedBuffer)
+    return tensor if has_extents and isinstance(tensor, GuardedBuffer) else None
+
+
+def tensor_extents(shape: Sequence[int]) -> np.ndarray[Any, Any]:
+    """Return the extents of a tensor over a dense array, the innermost first, then its strides."""
+    extents = [int(size) for size in reversed(shape)]
+    strides = [math.prod(extents[:at]) for at in range(len(extents))]
+    return np.array([*extents, *strides], np.int64)
+
+
 def bind_arguments(
     pipeline: _core.Pipeline,
     buffers: Mapping[str, GuardedBuffer | CountsBuffer],
@@ -321,6 +340,8 @@ def bind_arguments(
         elif each.kind == "sampler" and name in samplers:
             made = _core.Sampler(**sampler_options(samplers[name]))
             values[name] = made if each.count == 1 else [made] * each.count
+        elif tensor := find_tensor(name, buffers):
+            values[name] = tensor_extents(tensor.shape).tobytes()
         elif each.kind == "buffer":
             values[name] = buffer.buffer if buffer is not None else scalars[name]
     return values

@@ -1,4 +1,4 @@
-"""Families of MLX's kernels for the matrix units of M5: products of Metal 4's cooperative tensors."""
+"""Families of MLX's kernels for the matrix units of M5, with tensors of Metal 4."""
 
 from __future__ import annotations
 

@@ -30,6 +30,12 @@ struct pointee {
   static constexpr Element element = numbers_of<target>;
 };
 
+// Whether a parameter that is passed by value refers to memory; see tensor_entry.h.
+template <class P>
+struct is_view {
+  static constexpr bool value = false;
+};
+
 // Requirements of a texture parameter; see texture_entry.h.
 template <class P, class = void>
 struct opaque_use {
@@ -155,7 +161,8 @@ struct Kernel<function, void (*)(P...), Bindings...> {
 
   static constexpr Info info(u32 needs_fibers, u32 max_threads) {
     Info result{abi_version, needs_fibers, 0, max_threads, MB_COUNTED, sizeof...(P), {}};
-    constexpr bool memory[] = {(__is_pointer(P) || __is_lvalue_reference(P))..., false};
+    constexpr bool memory[] = {
+        (__is_pointer(P) || __is_lvalue_reference(P) || is_view<P>::value)..., false};
     constexpr u32 bytes[] = {sizeof(typename pointee<P>::type)..., 0};
     constexpr u32 align[] = {alignof(typename pointee<P>::type)..., 0};
     constexpr Element elements[] = {pointee<P>::element..., Element::any};

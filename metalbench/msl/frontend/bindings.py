@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import NoReturn
@@ -11,6 +11,7 @@ from typing import NoReturn
 from metalbench._core import CompileError, Unsupported
 from metalbench.msl.frontend.constants import evaluate_expression, read_program_constants
 from metalbench.msl.frontend.reflection import (
+    ADDRESS_SPACES,
     POSITIONS,
     TEXTURE,
     THREAD_ATTRIBUTES,
@@ -19,9 +20,12 @@ from metalbench.msl.frontend.reflection import (
     evaluate_attribute_index,
 )
 from metalbench.msl.frontend.source import Source
+from metalbench.msl.frontend.standards import TENSORS_SINCE
 from metalbench.msl.frontend.unsupported import find_feature
 
 # Sizes of Metal's argument tables, by kind of argument.
+# A tensor has a second argument with its extents and strides, of this name behind the tensor's.
+EXTENTS_SUFFIX = ".extents"
 TABLE_SIZES = {"buffer": 31, "threadgroup": 31, "texture": 128, "sampler": 16}
 
 
@@ -49,6 +53,15 @@ class ArgumentTable:
             given = self._kernel.tokens.join(attribute.first, attribute.last)
             self._fail(parameter, f"[[{kind}(n)]]: expected an integer constant, got {given}")
         self._take(parameter, kind, index)
+
+    def reserve_last(self, parameter: Parameter) -> int:
+        """Return the last free index of a buffer, for what a tensor has in addition to elements."""
+        last = TABLE_SIZES["buffer"] - 1
+        index = next((i for i in range(last, -1, -1) if ("buffer", i) not in self._taken), None)
+        if index is None:
+            self._fail(parameter, "a tensor needs a second index of a buffer, and all are in use")
+        self._taken["buffer", index] = parameter
+        return index
 
     def assign_indices(self) -> Iterator[tuple[Parameter, str, int]]:
         """Yield parameters with kind and first index, in the order of declaration."""
@@ -149,6 +162,7 @@ def bind_parameters(source: Source, kernel: EntryPoint, literals: Mapping[str, s
     types = {**source.aliases, **kernel.substitution}
     found = Bindings()
     slots = ArgumentTable(kernel, names)
+    tensors: set[int] = set()
     for parameter in kernel.parameters:
         _refuse_unsupported(kernel, parameter)
         attribute = next((a for a in parameter.attributes if a.name in THREAD_ATTRIBUTES), None)
@@ -161,11 +175,75 @@ def bind_parameters(source: Source, kernel: EntryPoint, literals: Mapping[str, s
             found.attributes.append({"name": attribute.name, "type": kind})
         else:
             found.macros.append("")
-            slots.add(parameter, _find_kind(source, kernel, parameter))
-    for parameter, kind, index in slots.assign_indices():
+            if _is_tensor(source, parameter):
+                tensors.add(parameter.position)
+                slots.add(parameter, "buffer")
+            else:
+                slots.add(parameter, _find_kind(source, kernel, parameter))
+    sizes = []
+    for parameter, kind, index in list(slots.assign_indices()):
         found.macros[parameter.position] = f"mb::{kind}<{index}>"
-        found.arguments.append(_describe_argument(kernel, parameter, (kind, index), types))
+        described = _describe_argument(kernel, parameter, (kind, index), types)
+        if parameter.position in tensors:
+            last = slots.reserve_last(parameter)
+            found.macros[parameter.position] = f"mb::tensor_buffer<{index}, {last}>"
+            words = _list_tensor_arguments(kernel.typed[parameter.position], types)
+            described |= {"type": _spell_element(words[0])}
+            described |= {"access": "read" if "const" in words[0] else described["access"]}
+            length = 2 * _count_dimensions(words[1], names)
+            sizes.append(
+                described
+                | {
+                    "name": f"{described['name']}{EXTENTS_SUFFIX}",
+                    "index": last,
+                    "type": f"array<long, {length}>",
+                    "address_space": "constant",
+                    "access": "read",
+                }
+            )
+        found.arguments.append(described)
+    found.arguments += sizes
     return found
+
+
+def _is_tensor(source: Source, parameter: Parameter) -> bool:
+    """Return whether a parameter is a tensor of Metal 4."""
+    if source.version < TENSORS_SINCE or parameter.is_pointer:
+        return False
+    words = parameter.pointee
+    meant = [source.aliases.get(word, word) for word in words]
+    return "tensor" in meant or "metal::tensor" in meant
+
+
+def _list_tensor_arguments(
+    parameter: Parameter, types: Mapping[str, str]
+) -> tuple[list[str], list[str]]:
+    """Return the words of the element type and of the extents of a tensor."""
+    words = list(parameter.pointee)
+    parts: list[list[str]] = [[]]
+    depth = 0
+    for word in words[words.index("tensor") + 1 :]:
+        depth += (word == "<") - (word == ">")
+        if depth == 0:
+            break
+        if depth == 1 and word == ",":
+            parts.append([])
+        elif (depth, word) != (1, "<"):
+            parts[-1].append(types.get(word, word))
+    return parts[0], parts[1] if len(parts) > 1 else []
+
+
+def _spell_element(words: Sequence[str]) -> str:
+    return " ".join(word for word in words if word not in ADDRESS_SPACES | {"const", "volatile"})
+
+
+def _count_dimensions(words: Sequence[str], names: Mapping[str, str]) -> int:
+    """Return the rank of `dextents<I, N>` or `extents<I, a, b>`; 0 if it is not known."""
+    inside = " ".join(words).partition("<")[2].rpartition(">")[0]
+    sizes = inside.split(",")[1:]
+    if "dextents" in words:
+        return evaluate_expression(sizes[0], names) or 0 if sizes else 0
+    return len(sizes) if "extents" in words else 0
 
 
 def read_max_threads(source: Source, kernel: EntryPoint) -> tuple[str, int]:
