@@ -86,6 +86,17 @@ def get_requires_for_build_sdist(config_settings=None):
     return _build.get_requires_for_build_sdist(config_settings)
 
 
+# Without these two, pip builds a whole wheel to read its metadata, and then builds it again.
+
+
+def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
+    return _build.prepare_metadata_for_build_wheel(metadata_directory, config_settings)
+
+
+def prepare_metadata_for_build_editable(metadata_directory, config_settings=None):
+    return _build.prepare_metadata_for_build_editable(metadata_directory, config_settings)
+
+
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     _use_zig()
     return _build.build_wheel(wheel_directory, config_settings, metadata_directory)

@@ -40,6 +40,11 @@ Examples:
     type=click.Choice(["slower"]),
     help="Exit code 1 if a latest result is slower than the best or the one before.",
 )
+@click.option(
+    "--all-projects",
+    is_flag=True,
+    help="Show results of every project; by default those of the git repository here.",
+)
 @json_option
 @store_option
 @click.pass_context
@@ -76,7 +81,7 @@ def _entries(name: str | None, options: dict[str, Any]) -> dict[str, list[Histor
     path = store_path(options["db"])
     if not path.exists():
         return {} if name is None else {name: []}
-    with Store(path) as store:
+    with Store(path, all_projects=options["all_projects"]) as store:
         tasks = store.tasks() if name is None else [name]
         return {task: store.history(task, options["last"]) for task in tasks}
 
@@ -93,7 +98,8 @@ def _show(
     if not any(found.values()):
         about, command = ("", "run") if name is None else (f"{name}: ", f"run {name}")
         path = store_path(options["db"])
-        out.print(f"{about}no results in {path}; `metalbench {command}` makes some")
+        whose = "" if options["all_projects"] else " for this project (--all-projects has others)"
+        out.print(f"{about}no results in {path}{whose}; `metalbench {command}` makes some")
     elif name is None:
         out.print(overview(found, out))
     else:

@@ -30,7 +30,7 @@ def store_path(explicit: str | Path | None = None) -> Path:
 # Times are nanoseconds of one pass, instants ISO 8601 in UTC. An interval has three columns: the
 # estimate, `_low` and `_high`; both ends are NULL if the samples are too few for an interval.
 
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 
 TABLES = """
 CREATE TABLE environments (
@@ -52,7 +52,8 @@ CREATE TABLE runs (
     device_chip TEXT,
     device_cores INTEGER NOT NULL,
     environment INTEGER NOT NULL REFERENCES environments (id),
-    device_capabilities TEXT                -- JSON: what the device tells of itself
+    device_capabilities TEXT,               -- JSON: what the device tells of itself
+    project TEXT                            -- metalbench.store.project; NULL: of any project
 );
 CREATE TABLE results (
     id INTEGER PRIMARY KEY,
@@ -275,6 +276,9 @@ ALTER TABLE results ADD COLUMN tuning TEXT;
     5: f"{RECORDS}{ATTEMPTS}",
     6: STEADINESS,
     7: EVALUATIONS,
+    8: """
+ALTER TABLE runs ADD COLUMN project TEXT;
+""",
 }
 
 

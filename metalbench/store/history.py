@@ -103,10 +103,15 @@ class HistoryEntry:
         )
 
 
-def read_history(connection: sqlite3.Connection, task: str, limit: int) -> list[HistoryEntry]:
-    """Return up to `limit` results of `task`, the latest first."""
-    where = "WHERE task = ? ORDER BY results.id DESC LIMIT ?"
-    return [_entry(row) for row in connection.execute(RESULTS + where, (task, limit))]
+def read_history(
+    connection: sqlite3.Connection, visible: str, values: Mapping[str, object]
+) -> list[HistoryEntry]:
+    """Return up to `limit` results of `task`, the latest first; both are in `values`.
+
+    `visible` is a condition of the runs that count, with values by name.
+    """
+    where = f"WHERE task = :task AND {visible} ORDER BY results.id DESC LIMIT :limit"
+    return [_entry(row) for row in connection.execute(RESULTS + where, values)]
 
 
 def read_results(connection: sqlite3.Connection, run: int) -> list[HistoryEntry]:

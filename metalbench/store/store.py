@@ -23,6 +23,7 @@ from metalbench.store.history import (
     read_result,
     read_results,
 )
+from metalbench.store.project import find_project
 from metalbench.store.records import (
     Record,
     RecordClaim,
@@ -48,11 +49,18 @@ if TYPE_CHECKING:
 class Store:
     """An open store. Every method raises StoreError if the file cannot be read or written.
 
-    Each finished kernel is one transaction: a killed process loses none of them.
+    Each finished kernel is one transaction: a killed process loses none of them. New runs belong to
+    `project`, by default that of the working directory. History, the latest runs and baselines are
+    those of `project`; with `all_projects` they are of every project.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(
+        self, path: Path, *, project: str | None = None, all_projects: bool = False
+    ) -> None:
         self.path = path
+        self._project = find_project() if project is None else project
+        # Runs of earlier versions have no project. They belong to each.
+        self._visible = "1" if all_projects else "(project IS NULL OR project = :project)"
         self._connection = connect(path)
 
     def __enter__(self) -> Store:
@@ -92,6 +100,7 @@ class Store:
                 device_cores=device.cores,
                 environment=row[0],
                 device_capabilities=json.dumps(dict(device.capabilities), sort_keys=True),
+                project=self._project,
             )
 
     def record(self, run: int, result: Result) -> int:
@@ -179,13 +188,16 @@ class Store:
     def history(self, task: str, limit: int = 10) -> list[HistoryEntry]:
         """Return up to `limit` results of `task`, the latest first."""
         with translate_errors(self.path):
-            return read_history(self._connection, task, limit)
+            values = {"task": task, "limit": limit, **self._values}
+            return read_history(self._connection, self._visible, values)
 
     def runs(self, limit: int = 10) -> list[int]:
         """Return the numbers of up to `limit` runs that have results, the latest first."""
         with translate_errors(self.path):
             rows = self._connection.execute(
-                "SELECT DISTINCT run FROM results ORDER BY run DESC LIMIT ?", (limit,)
+                f"SELECT DISTINCT run FROM results JOIN runs ON runs.id = run WHERE {self._visible}"
+                " ORDER BY run DESC LIMIT :limit",
+                {"limit": limit, **self._values},
             ).fetchall()
         return [number for (number,) in rows]
 
@@ -194,14 +206,20 @@ class Store:
         with translate_errors(self.path):
             rows = self._connection.execute(
                 "SELECT json_extract(options, '$.save') AS name, max(id) FROM runs WHERE outcome ="
-                " 'finished' AND name IS NOT NULL GROUP BY name ORDER BY max(id) DESC"
+                f" 'finished' AND name IS NOT NULL AND {self._visible} GROUP BY name"
+                " ORDER BY max(id) DESC",
+                self._values,
             ).fetchall()
         return dict(rows)
 
     def tasks(self) -> list[str]:
         """Return every task that has results, by name."""
         with translate_errors(self.path):
-            rows = self._connection.execute("SELECT DISTINCT task FROM results ORDER BY task")
+            rows = self._connection.execute(
+                "SELECT DISTINCT task FROM results JOIN runs ON runs.id = run"
+                f" WHERE {self._visible} ORDER BY task",
+                self._values,
+            )
             return [name for (name,) in rows]
 
     def results(self, run: int) -> list[HistoryEntry]:
@@ -238,6 +256,11 @@ class Store:
         with translate_errors(self.path):
             yield self._connection
 
+    @property
+    def _values(self) -> dict[str, str]:
+        """The values of the condition `_visible`."""
+        return {"project": _storable(self._project)}
+
     def _record(self, run: int, result: Result) -> int:
         case = result.case
         self._connection.execute(
@@ -269,7 +292,7 @@ def _now() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
 
-def _storable(value: object) -> object:
+def _storable(value: Any) -> Any:
     """Return text without lone surrogates, which SQLite refuses: names of files may have them."""
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -103,6 +103,7 @@ def test_a_store_of_the_version_before_gets_the_tables(path: Path) -> None:
     with sqlite3.connect(path) as raw:
         for table in ("evaluations", "attempt_samples", "attempts", "sessions", "records"):
             raw.execute(f"DROP TABLE {table}")
+        raw.execute("ALTER TABLE runs DROP COLUMN project")
         raw.execute("PRAGMA user_version = 5")
     raw.close()
     with Store(path) as store:
@@ -120,6 +121,7 @@ def test_attempts_of_an_older_store_are_read(path: Path) -> None:
         for column in ("steadiness", "steadiness_low", "steadiness_high"):
             raw.execute(f"ALTER TABLE attempts DROP COLUMN {column}")
         raw.execute("DROP TABLE evaluations")
+        raw.execute("ALTER TABLE runs DROP COLUMN project")
         raw.execute("PRAGMA user_version = 6")
     raw.close()
     with Store(path) as store:
