@@ -8,7 +8,6 @@ has a kernel with some text, so that later processes find it there.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -20,6 +19,7 @@ from metalbench.errors import CompileError, MetalBenchError
 from metalbench.hlo.codegen import DOUBLE_TYPE, MATRIX_CALL, GeneratedKernel, format_library
 from metalbench.kernel.source_files import include_folders
 from metalbench.msl.frontend.standards import DOUBLE_MACRO, QUICK_MACRO
+from metalbench.msl.toolchain.compiler_pool import open_compiler_pool
 from metalbench.process import usable_cores
 
 # Compiled kernels that a process keeps; the oldest are dropped.
@@ -125,7 +125,7 @@ class KernelCache:
             pipelines = [library.pipeline(listed[0])]
         else:
             # On devices where `prepare` does nothing, the pipelines are compiled here.
-            with ThreadPoolExecutor(usable_cores()) as pool:
+            with open_compiler_pool(usable_cores()) as pool:
                 pipelines = list(pool.map(library.pipeline, listed))
         return {
             text: _CompiledKernel(each, source.is_quick)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field
 from functools import partial
 from heapq import heappop, heappush
@@ -40,6 +40,7 @@ from metalbench.msl.toolchain.compile_kernel import (
     list_lane_flags,
     list_widths,
 )
+from metalbench.msl.toolchain.compiler_pool import open_compiler_pool
 from metalbench.msl.toolchain.diagnostics import Diagnostics
 from metalbench.msl.toolchain.host_calls import refuse_host_calls
 from metalbench.msl.toolchain.symbols import explain_undefined
@@ -220,6 +221,7 @@ def parse_batch(
 
 # Fewer kernels compile as fast separately. More could exceed the limits of one run of clang.
 _MIN_BATCH, _MAX_BATCH = 2, 64
+LONGEST_WAIT_S = 0.5
 
 
 @dataclass(order=True)
@@ -280,11 +282,12 @@ def _run_tasks(tasks: Iterable[_CompileTask], cores: int) -> dict[str, build_cac
     found: dict[str, build_cache.Record] = {}
     ready = sorted(tasks)
     running: set[Future[_TaskResult]] = set()
-    with ThreadPoolExecutor(cores) as pool:
+    with open_compiler_pool(cores) as pool:
         while ready or running:
             while ready and len(running) < cores:
                 running.add(pool.submit(heappop(ready).do))
-            done, running = wait(running, return_when=FIRST_COMPLETED)
+            # Python raises the exception of an interrupted thread between two waits.
+            done, running = wait(running, LONGEST_WAIT_S, FIRST_COMPLETED)
             for step in (each.result() for each in done):
                 found |= step.records
                 for each in step.then:

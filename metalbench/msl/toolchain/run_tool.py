@@ -16,6 +16,7 @@ from pathlib import Path
 
 from metalbench import build_cache
 from metalbench._core import CompileError, MachineError, OutOfMemoryError
+from metalbench.msl.toolchain.compiler_pool import CompilationCancelledError, find_group
 from metalbench.msl.toolchain.file_access import list_tool_files
 
 # Limits of one run. The slowest known kernels need 5 s, a few megabytes and 0.5 GB.
@@ -53,9 +54,11 @@ def run_tool(
     `writes`, and its installation.
 
     Raise MachineError if memory, disk or the program is missing, TooSlowError if it takes more than
-    `processor_s` of processor time (default PROCESSOR_S), and CompileError if it does not end or
+    `processor_s` of processor time (default PROCESSOR_S), CompilationCancelledError if the thread's
+    compilation is cancelled or Ctrl-C ends the program, and CompileError if it does not end or
     exceeds another limit.
     """
+    find_group().check()
     processor_s = PROCESSOR_S if processor_s is None else processor_s
     from metalbench.sandbox.compiler_process import start_compiler
 
@@ -79,6 +82,10 @@ def run_tool(
     except subprocess.TimeoutExpired:
         raise CompileError(_format_limit(text, f"no result after {TIME_LIMIT_S} s")) from None
     if answer.returncode != 0:
+        find_group().check()
+        # A terminal sends Ctrl-C to the program, too. Its failure says nothing about its input.
+        if signal.SIGINT in {-answer.returncode, answer.returncode - 128}:
+            raise CompilationCancelledError(f"{command[0]} was interrupted")
         _raise_limit_errors(text, answer, processor_s, limited=limited)
         _raise_machine_errors(command[0], answer)
     return answer
@@ -92,7 +99,8 @@ def _wait_for(start: Callable[..., subprocess.Popen[bytes]], text: str) -> tuple
         with start(**pipes) as process:
             try:
                 data = text.encode(errors="surrogateescape")
-                _, told = process.communicate(data, TIME_LIMIT_S)
+                with find_group().count(process):
+                    _, told = process.communicate(data, TIME_LIMIT_S)
             except BaseException:
                 process.kill()
                 raise
