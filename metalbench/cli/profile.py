@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ Examples:
   metalbench profile softmax
   metalbench profile softmax --lines
   metalbench profile sqr_mm --size seed --chip m4
+  metalbench profile softmax --size large --chip m2_pro --json -
   metalbench profile scan.metal --buffers inputs.npz
   metalbench profile softmax --json -
   metalbench profile transpose_2d --picture transpose.svg
@@ -63,7 +65,7 @@ A FILE.metal says above its code what it takes, and how it is launched:
     metavar="FILE",
     help="Draw accesses by thread and time, and the busiest lines, as .svg.",
 )
-@click.option("--chip", metavar="NAME", help="Estimate the time on an Apple GPU, such as m4_max.")
+@click.option("--chip", metavar="NAME", help="Predict the time on an Apple GPU, such as m4_max.")
 @click.option(
     "--time-limit",
     type=click.FloatRange(min=0.01),
@@ -82,9 +84,12 @@ def profile(kernel: str, **options: Any) -> None:
     The counts are of the source, as a GPU whose threads are lanes of SIMD-groups would do it: the
     same on every machine. The kernel runs on the cpu device, in a process that has nothing else.
     """
+    from metalbench.errors import Unsupported
     from metalbench.profiling import profile as profile_kernel
-    from metalbench.profiling.profiler import estimate_time, find_chip
+    from metalbench.profiling.prediction import find_gpu_chip, predict_kernel
+    from metalbench.profiling.profiler import estimate_time, find_chip, resolve_subject
     from metalbench.report.console import console
+    from metalbench.report.prediction import prediction_text
     from metalbench.report.profile import annotate_source, estimate_text, profile_table
 
     chip = find_chip(options["chip"]) if options["chip"] else None
@@ -103,13 +108,35 @@ def profile(kernel: str, **options: Any) -> None:
         from metalbench.report.profile import draw
 
         draw(found, options["picture"])
+    prediction, reason = None, ""
+    if chip is not None:
+        read, task, size = resolve_subject(
+            kernel, options["size"], options["buffers"], options["kernels"]
+        )
+        read = replace(read, include_dirs=options["include"])
+        try:
+            prediction = predict_kernel(
+                *(read, task, size, find_gpu_chip(options["chip"])),
+                dtype_name=options["dtype"],
+                seed=options["seed"],
+                time_limit=options["time_limit"],
+            )
+        except Unsupported as error:
+            reason = str(error)
     if options["json_file"] is not None:
-        write_text(options["json_file"], json_text(found.record(), indent=2) + "\n")
+        record = found.record()
+        if prediction is not None:
+            record["prediction"] = prediction.record()
+        write_text(options["json_file"], json_text(record, indent=2) + "\n")
     if is_taken(options):
         return
     out = console()
     out.print(profile_table(found, terminal=out.is_terminal))
     if options["lines"]:
         out.print(annotate_source(found, terminal=out.is_terminal))
+    if prediction is not None:
+        out.print(prediction_text(prediction))
     if chip is not None:
         out.print(estimate_text(estimate_time(found, chip)))
+    if reason:
+        out.print(f"No prediction: {reason}")

@@ -30,6 +30,7 @@ Examples:
   metalbench tune sqr_mm --time 300 --size large --dtype float16
   metalbench tune softmax --on ssh://mac.local
   metalbench run softmax --tuned
+  metalbench tune sqr_mm --objective predicted:m2
 """
 JOURNAL = "tuning.journal"
 
@@ -42,6 +43,13 @@ JOURNAL = "tuning.journal"
 @dtype_option(default="float32", show_default=True, help="Element type.")
 @seed_option("Seed of the inputs and of the order of candidates.")
 @time_option(60.0, "Longest time to search; the best values are then measured once more.")
+@click.option(
+    "--objective",
+    default="time",
+    show_default=True,
+    metavar="time|predicted:CHIP",
+    help="Measure times on the device, or predict them for an Apple GPU such as m2.",
+)
 @json_option
 @limit_options
 @on_options
@@ -61,6 +69,9 @@ def tune(ctx: click.Context, /, name: str, **options: Any) -> None:
     from metalbench.report.console import console
     from metalbench.report.tuning import to_json, tuning_report
 
+    if options["objective"] != "time":
+        _tune_by_prediction(name, options)
+        return
     piped = str(options["json_file"]) == "-"
     out = console(to_stderr=piped)
     found = _search(name, options, console(to_stderr=True))
@@ -68,6 +79,32 @@ def tune(ctx: click.Context, /, name: str, **options: Any) -> None:
     if options["json_file"]:
         write_text(options["json_file"], to_json(found))
     ctx.exit(int(bool(found.faults)))
+
+
+def _tune_by_prediction(name: str, options: dict[str, Any]) -> None:
+    """Rank the values by predicted times, and print the line for the kernel's header."""
+    from metalbench.kernel.library import find
+    from metalbench.profiling.prediction import find_gpu_chip
+    from metalbench.report.console import console
+    from metalbench.report.tuning import prediction_report
+    from metalbench.tune.predicted import OBJECTIVE, tune_by_prediction
+
+    objective = options["objective"]
+    if not objective.startswith(OBJECTIVE):
+        raise click.UsageError(f"--objective: expected time or predicted:CHIP, got {objective!r}")
+    chip = objective.removeprefix(OBJECTIVE)
+    (entry,) = find([name], None, options["kernels"])
+    found = tune_by_prediction(
+        replace(entry.kernel(), include_dirs=options["include"]),
+        entry.task,
+        options["size"] or entry.task.headline,
+        chip,
+        find_gpu_chip(chip),
+        dtype_name=options["dtype"],
+        seconds=options["seconds"],
+        seed=options["seed"],
+    )
+    console().print(prediction_report(found))
 
 
 def _search(name: str, options: dict[str, Any], log: Console) -> TuningResult:

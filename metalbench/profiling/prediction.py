@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from statistics import NormalDist
 from typing import Any
 
@@ -95,8 +95,8 @@ class Prediction:
 
     @property
     def parts(self) -> dict[str, float]:
-        """Seconds by cause, of all dispatches: each dispatch's time by the shares of its bounds."""
-        found: dict[str, float] = {}
+        """Seconds by cause: the time of each dispatch, by the shares of its bounds."""
+        found = {"command buffer": self.calibration.parameters.command_buffer_s}
         for each in self.dispatches:
             total = sum(each.parts.values())
             for name, seconds in each.parts.items():
@@ -349,8 +349,3 @@ def _bind_buffers(
             kind = np.dtype(each.element or f"u{each.element_bytes}")
             found[each.index] = np.array([scalars[each.name]]).astype(kind).view(np.uint8)
     return found
-
-
-def with_parameters(prediction: Prediction, calibration: Calibration) -> Prediction:
-    """Return a prediction with another calibration's interval."""
-    return replace(prediction, calibration=calibration)

@@ -140,7 +140,7 @@ def profile(
     TimeLimitExceeded
         If the kernel does not end within `time_limit`.
     """
-    text, task, chosen = _resolve_subject(kernel, size, buffers, folders)
+    text, task, chosen = resolve_subject(kernel, size, buffers, folders)
     return profile_kernel(
         replace(text, include_dirs=tuple(include_dirs)),
         task,
@@ -203,10 +203,10 @@ def _buffers(pipeline: _core.Pipeline) -> tuple[str, ...]:
     return tuple(name for name in buffers if name != COUNTS)
 
 
-def _resolve_subject(
+def resolve_subject(
     kernel: str | Path, size: str | None, buffers: Path | None, folders: Sequence[Path]
 ) -> tuple[Kernel, Task, str]:
-    """Return the kernel, its task, and the size of the run."""
+    """Return the kernel, its task, and the size of a run. Raise DeclarationError."""
     if is_kernel_file(str(kernel)):
         bare = read_standalone_kernel(Path(kernel), buffers)
         if size is not None:

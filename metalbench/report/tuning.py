@@ -15,6 +15,7 @@ from metalbench.store.result import format_tunables
 
 if TYPE_CHECKING:
     from metalbench.stats import Interval
+    from metalbench.tune.predicted import PredictedCandidate, PredictedTuning
     from metalbench.tune.search import TuningCandidate, TuningResult
 
 SHOWN = 10
@@ -25,6 +26,32 @@ def outcome(candidate: TuningCandidate) -> str:
     if candidate.ratio is None:
         return f"wrong: {candidate.fault.partition(chr(10))[0]}"
     return f"{candidate.ratio:.2f}x"
+
+
+def prediction_report(found: PredictedTuning) -> Group:
+    """Return the candidates with the least predicted times, and the line for the header."""
+    lines = [f"Predicted for {found.chip}, not measured; the least first:"]
+    lines += [f"  {_describe(each)}" for each in found.candidates[:SHOWN]]
+    lines.append(f"Defaults: {_describe(found.defaults)}")
+    rest = "all there are" if found.complete else "more remain: give it more --time"
+    lines.append(f"{numbers.count(len(found.candidates), 'candidate')} predicted, {rest}.")
+    if found.best.values == found.defaults.values:
+        lines.append("No candidate has a shorter predicted time than the defaults.")
+    elif found.is_decided:
+        lines.append(f"Faster than the defaults with probability {found.probability:.2f}:")
+        lines.append(f"  {found.header_line}")
+    else:
+        lines.append(
+            f"Cannot tell whether the first is faster: the probability is {found.probability:.2f}."
+        )
+    return Group(*(Text(line) for line in lines))
+
+
+def _describe(each: PredictedCandidate) -> str:
+    values = format_tunables(each.values)
+    if each.prediction is None:
+        return f"{values}: no prediction: {each.fault.partition(chr(10))[0]}"
+    return f"{values}: {numbers.short_time(1e9 * each.prediction.seconds)}"
 
 
 def tuning_report(found: TuningResult, console: Console) -> Group:

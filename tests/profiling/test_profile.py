@@ -55,6 +55,8 @@ def test_the_command_shows_table_lines_and_estimate(saxpy):
     assert said.exit_code == 0, said.output
     assert "device: bytes read" in said.output
     assert "y[i] = 2 * x[i] + 1;" in said.output
+    assert "Prediction for Apple M4 (10 GPU cores), not a measurement" in said.output
+    assert "saxpy.metal:9" in said.output
     assert "Estimate for Apple M4" in said.output
     assert "No Mac has confirmed it" in said.output
 

@@ -1,0 +1,73 @@
+"""Predictions of kernels of the library, their records, and comparisons."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from metalbench.errors import DeclarationError
+from metalbench.kernel.library import find
+from metalbench.profiling.gpu_calibration import CALIBRATION
+from metalbench.profiling.prediction import (
+    Prediction,
+    compare_predictions,
+    find_gpu_chip,
+    predict_kernel,
+    probability_faster,
+)
+
+
+@pytest.fixture(scope="module")
+def softmax() -> Prediction:
+    (entry,) = find(["softmax"], None, ())
+    return predict_kernel(entry.kernel(), entry.task, "small", find_gpu_chip("m2"))
+
+
+def test_predict_kernel_has_parts_and_lines(softmax: Prediction) -> None:
+    assert softmax.low_s < softmax.seconds < softmax.high_s
+    assert sum(softmax.parts.values()) == pytest.approx(softmax.seconds)
+    (dispatch,) = softmax.dispatches
+    assert dispatch.limit in dispatch.parts
+    assert sum(dispatch.lines.values()) == pytest.approx(1)
+    assert any(file.endswith("softmax.h") for file, _ in softmax.lines)
+
+
+def test_record_says_that_it_is_a_prediction(softmax: Prediction) -> None:
+    record = softmax.record()
+    assert record["kind"] == "prediction"
+    assert record["low_s"] < record["seconds"] < record["high_s"]
+    assert record["dispatches"][0]["work"]["barriers"] == softmax.dispatches[0].work.barriers
+
+
+def test_predict_kernel_is_faster_with_more_cores() -> None:
+    (entry,) = find(["sqr_mm"], None, ())
+    small, large = (
+        predict_kernel(entry.kernel(), entry.task, "small", find_gpu_chip(chip)).seconds
+        for chip in ("m2", "m2_max")
+    )
+    assert large < small
+
+
+@pytest.mark.parametrize("ratio", [0.2, 0.9, 1.0, 1.5, 6.0])
+def test_probability_faster_is_symmetric_and_grows(softmax: Prediction, ratio: float) -> None:
+    other = replace(softmax, seconds=softmax.seconds * ratio)
+    faster, slower = probability_faster(softmax, other), probability_faster(other, softmax)
+    assert faster + slower == pytest.approx(1)
+    assert (faster > 0.5) == (ratio > 1) or ratio == 1
+
+
+def test_compare_predictions_may_not_tell(softmax: Prediction) -> None:
+    spread = CALIBRATION.pair_spread
+    near, far = (
+        replace(softmax, seconds=softmax.seconds * math.exp(factor * spread)) for factor in (0.1, 3)
+    )
+    assert compare_predictions(softmax, near).startswith("cannot tell")
+    assert compare_predictions(softmax, far).startswith("predicted faster")
+    assert compare_predictions(far, softmax).startswith("predicted slower")
+
+
+def test_find_gpu_chip_raises_for_an_unknown_chip() -> None:
+    with pytest.raises(DeclarationError, match="m99"):
+        find_gpu_chip("m99")
