@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from click.testing import CliRunner
 
-from metalbench.__main__ import main
+from metalbench.cli import main
 from metalbench.errors import DeclarationError
 from metalbench.kernel.library import find
 from metalbench.profiling.prediction import find_gpu_chip
