@@ -15,6 +15,7 @@ README = Path(__file__).parents[1] / "README.md"
 DOCS = README.parent / "docs"
 TUTORIAL = DOCS / "tutorial" / "first-kernel.md"
 TESTING = DOCS / "how-to" / "testing.md"
+TENSORS = DOCS / "how-to" / "tensors.md"
 
 
 def block(language: str, containing: str, page: Path = README) -> str:
@@ -105,3 +106,19 @@ def test_a_users_kernel_takes_two_files(tmp_path):
     answer = run("-m", "metalbench", "run", "double", *options)
     assert answer.returncode == 0, answer.stdout + answer.stderr
     assert "double  correct" in answer.stdout
+
+
+def test_the_kernel_with_tensors(tmp_path):
+    (tmp_path / "fused_linear.py").write_text(block("python", "def fused_linear", TENSORS))
+    (tmp_path / "fused_linear.metal").write_text(block("metal", "kernel void linear", TENSORS))
+    database = ("--db", str(tmp_path / "results.db"))
+    commands = block("console", "metalbench run fused_linear", TENSORS).splitlines()
+    expected = ("fused_linear  correct", "fused_linear: no errors")
+    for line, found in zip(commands, expected, strict=True):
+        name, *arguments = shlex.split(line)
+        assert name == "metalbench"
+        options = (*database, "--time", "0.05") if arguments[0] == "run" else ()
+        command = [sys.executable, "-m", "metalbench", *arguments, *options]
+        answer = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert answer.returncode == 0, answer.stdout + answer.stderr
+        assert found in answer.stdout + answer.stderr
