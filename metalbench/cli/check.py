@@ -53,10 +53,12 @@ Tools (all of the first five, unless --tool names some):
 
 \b
 A FILE.metal says above its code what it takes, and how it is launched:
-  // value: n = 1000
+  // value: n = 1000                     also of a function constant with this name
   // buffer: x float32 (n) normal        or: uniform LOW HIGH, integers LOW HIGH,
   // buffer: y float32 (n) output            zeros, ones, iota; with `inout` behind it
   // dispatch: relu threads_in_grid=(n) threads=(256)   the kernel may write to it, too
+  // struct: params uint32 count = 4, float32x2 scale = 1   a struct's members in order; with
+  // struct: pairs (n) float32 a normal, int32 b iota       extents an array of structs
   // texture: t rgba8unorm (64, 32) uniform             or: output, scratch
 
 \b

@@ -34,6 +34,7 @@ _SYNTAX = {
     "texture": rf"{_ARRAY}\s*[a-z]\w*",
     "sampler": r"\s*\w+\s+\w+::\w+",
     "value": r"\s*[A-Za-z_]\w*\s*=\s*\S+\s*$",
+    "struct": r"\s*\w+\s*(?:\(.*\)\s*)?[a-z]+\d+(?:x[234])?\s+\w+",
     "tune": r"\s*\w+\s*=\s*[-\d]",
     "instance": r"\s*\w+\s+\w+\s*=\s*[-\d]",
     "defaults": r"\s*\w+\s+(?:\w+\s+)?\w+\s*=\s*[-\d]",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -113,6 +113,10 @@ def _constant(
     return _plain(np.full(shape, value), dtype)
 
 
+def _draw_value(value: int | float, _: np.random.Generator, shape: Shape, __: Values) -> Drawn:
+    return np.full(shape, value)
+
+
 def _iota(
     _: Numbers, dtype: DType | None, __: np.random.Generator, shape: Shape, ___: Values
 ) -> Drawn:
@@ -135,6 +139,54 @@ CONTENTS: dict[str, tuple[Any, tuple[int, ...]]] = {
 }
 
 
+# Structs: `// struct:` lines declare their members in order, each with its contents.
+
+
+@dataclass(frozen=True)
+class Member:
+    """A member of a struct: a scalar or a vector of `width` elements, which `draw` makes."""
+
+    name: str
+    dtype: DType
+    width: int
+    draw: Draw
+
+    @property
+    def nbytes(self) -> int:
+        """The size, which is also the alignment: a vector of three takes the space of four."""
+        return self.dtype.nbytes * (4 if self.width == 3 else self.width)
+
+
+@dataclass(frozen=True)
+class StructLayout:
+    """Members at the offsets of C and of MSL: each at a multiple of its alignment."""
+
+    members: tuple[Member, ...]
+    offsets: tuple[int, ...]
+    nbytes: int
+
+    @classmethod
+    def of(cls, members: Sequence[Member]) -> StructLayout:
+        """Place at least one member after the other."""
+        offsets, end = [], 0
+        for each in members:
+            offsets.append(-(-end // each.nbytes) * each.nbytes)
+            end = offsets[-1] + each.nbytes
+        alignment = max(each.nbytes for each in members)
+        return cls(tuple(members), tuple(offsets), -(-end // alignment) * alignment)
+
+    def draw(self, rng: np.random.Generator, shape: Shape, values: Values) -> Drawn:
+        """Return the bytes of an array of structs; padding is zero."""
+        count = math.prod(shape) // self.nbytes
+        structs = np.zeros((count, self.nbytes), np.uint8)
+        for each, offset in zip(self.members, self.offsets, strict=True):
+            elements = each.draw(rng, (count, each.width), values).astype(each.dtype.numpy)
+            size = each.width * each.dtype.nbytes
+            packed = np.ascontiguousarray(elements).view(np.uint8).reshape(count, size)
+            structs[:, offset : offset + size] = packed
+        return structs.reshape(shape)
+
+
 # Standalone kernels: lines such as `// buffer:` and `// value:` declare their arguments.
 #
 # The lines become a task, so that functions on a kernel and its task accept such a file as well.
@@ -145,11 +197,14 @@ FORMS = {
     "texture": "`// texture: name rgba8unorm (64, 32) uniform`",
     "sampler": "`// sampler: name filter::linear, address::repeat`",
     "value": "`// value: name = 1024`",
+    "struct": "`// struct: name (16) uint32 count = 4, float32x2 scale normal`",
 }
 _LINE = re.compile(r"\s*//\s*(\w+):(.*)")
 _BUFFER = re.compile(r"\s*(\w+)\s+(\w+)\s*(\(.*\))\s*([^()]+)")
 _SAMPLER = re.compile(r"\s*([A-Za-z_]\w*)(?!\s*(?:::|\())\b\s*(.*)")
 _VALUE = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*(\S+)\s*")
+_STRUCT = re.compile(r"\s*(\w+)\s*(\(.*?\))?\s*([^()]+)")
+_MEMBER = re.compile(r"\s*(\w+?)(?:x([234]))?\s+([A-Za-z_]\w*)\s*(?:=\s*(\S+)|(\S.*\S))\s*")
 _WORDS = {"true": 1, "false": 0}
 _OF_NUMPY = {each.numpy.str: each for each in DTYPES.values() if each.name != "bfloat16"}
 
@@ -318,6 +373,34 @@ class _Lines:
         except (DeclarationError, DispatchError) as error:
             raise self._error(str(error)) from None
         self.samplers[match[1]] = match[2]
+
+    def _read_struct(self, text: str) -> None:
+        match = _STRUCT.fullmatch(text)
+        if match is None:
+            raise self._error(f"expected {FORMS['struct']}, got `{text.strip()}`")
+        name, extents, members = match.groups()
+        self._check_new(name)
+        layout = StructLayout.of([self._member(each) for each in members.split(",")])
+        counts = self._shape(extents, "struct") if extents else (parse(1),)
+        shape = (parse(" * ".join((str(layout.nbytes), *(f"({each})" for each in counts)))),)
+        self.inputs[name] = Input(shape, DTYPES["uint8"], members.strip(), layout.draw)
+
+    def _member(self, text: str) -> Member:
+        match = _MEMBER.fullmatch(text)
+        if match is None:
+            raise self._error(f"expected a member such as `float32x2 scale = 1`, got `{text}`")
+        kind, width, name, number, contents = match.groups()
+        if kind not in DTYPES:
+            raise self._error(f"unknown element type {kind!r}; {suggestion(kind, DTYPES)}")
+        dtype = DTYPES[kind]
+        if number is None:
+            draw = self._draw(contents.split(), dtype)
+        else:
+            value = _WORDS.get(number, parse_number(number))
+            if value is None:
+                raise self._error(f"{name}: expected a number, true or false, got {number!r}")
+            draw = partial(_draw_value, value)
+        return Member(name, dtype, int(width or 1), draw)
 
     def _draw(self, words: list[str], dtype: DType | None) -> Draw:
         try:

@@ -173,3 +173,52 @@ def test_a_standalone_kernel_has_no_expected_results(tmp_path):
 def test_is_kernel_file_distinguishes_files_and_names():
     assert is_kernel_file("kernels/a.metal")
     assert not is_kernel_file("softmax")
+
+
+STRUCTS = """\
+// value: n = 40
+// value: NEGATE = true
+// struct: params uint32 count = 30, float16x3 weights = 0.5, int8 shift = -3, int64 far = 7
+// struct: pairs (n) int16 a iota, float32x2 b uniform 2 3
+// buffer: y float32 (n) output
+// dispatch: k threads_in_grid=(n) threads=(32)
+#include <metal_stdlib>
+using namespace metal;
+constant bool NEGATE [[function_constant(0)]];
+struct Params { uint count; half3 weights; char shift; long far; };
+struct Pair { short a; float2 b; };
+kernel void k(constant Params& params, device const Pair* pairs, device float* y,
+              uint i [[thread_position_in_grid]]) {
+  const float sum = params.weights.z * pairs[i].a + params.shift + params.far;
+  y[i] = i < params.count ? (NEGATE ? -sum : sum) : pairs[i].b.y;
+}
+"""
+
+
+@pytest.mark.parametrize("checked", [False, True])
+def test_structs_and_function_constants_come_from_header_lines(tmp_path, checked):
+    bare = read_standalone_kernel(written(tmp_path, STRUCTS, "k.metal"))
+    compiled = compile_kernel(_core.open("cpu"), bare.kernel, bare.task, checked=checked)
+    bound = compiled.bind(workload(bare.task, bare.size))
+    compiled.device.run(bound.dispatches)
+    y, i = bound.read("y"), np.arange(40)
+    np.testing.assert_array_equal(y[:30], -(0.5 * i[:30] - 3 + 7))
+    assert ((y[30:] >= 2) & (y[30:] < 3)).all()
+    assert len(set(y[30:])) > 5
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("struct: p", r"expected `// struct:"),
+        ("struct: p float a = 1", "unknown element type 'float'"),
+        ("struct: p float32 a = one", "a: expected a number, true or false, got 'one'"),
+        ("struct: p float32 a sideways", "unknown content 'sideways'"),
+        ("struct: p float32", "expected a member such as"),
+        ("struct: x float32 a = 1", "'x' is declared twice"),
+        ("structs: p float32 a = 1", "did you mean 'struct'"),
+    ],
+)
+def test_wrong_structs_are_refused(tmp_path, line, message):
+    with pytest.raises(DeclarationError, match=message):
+        read_standalone_kernel(written(tmp_path, with_line(line)))
