@@ -17,7 +17,7 @@ from metalbench.cli.options import (
     seed_option,
     time_option,
 )
-from metalbench.cli.output import json_option, write_text
+from metalbench.cli.output import is_taken, json_option, markdown_option, write_text
 
 if TYPE_CHECKING:
     from metalbench._core import Device
@@ -35,6 +35,7 @@ Examples:
   metalbench compare run:12 --fail-on slower
   metalbench compare main
   metalbench compare before.json after.json --json -
+  metalbench compare main --markdown "$GITHUB_STEP_SUMMARY"
   metalbench compare softmax@HEAD~3
   metalbench compare softmax@v1.0 softmax@HEAD --time 10
 """
@@ -58,6 +59,7 @@ Examples:
 @seed_option("Seed of the inputs and of the order of samples, for NAME@REVISION.")
 @time_option(5.0, "Longest time to sample, for NAME@REVISION.")
 @json_option
+@markdown_option
 @limit_options
 @kernel_options
 @click.pass_context
@@ -196,18 +198,19 @@ def _warn(device: Device) -> None:
 
 
 def _show(comparison: RunComparison, measured: Measurement | None, options: dict[str, Any]) -> None:
-    from metalbench.report.comparison import comparison_report, to_json
+    from metalbench.report.comparison import comparison_report, to_json, to_markdown
     from metalbench.report.console import console
     from metalbench.report.warnings import list_warnings
 
-    piped = str(options["json_file"]) == "-"
-    out = console(to_stderr=piped)
+    out = console(to_stderr=is_taken(options))
     out.print(comparison_report(comparison, out))
     doubts = (*measured.doubts, *map(str, list_warnings(measured))) if measured else ()
     for each in doubts:
         out.print(f"Warning: {each.removesuffix('.')}.", style="yellow", soft_wrap=True)
     if options["json_file"]:
         write_text(options["json_file"], to_json(comparison))
+    if options["markdown_file"]:
+        write_text(options["markdown_file"], to_markdown(comparison))
 
 
 def fails(comparison: RunComparison, failing: tuple[str, ...]) -> bool:

@@ -37,6 +37,11 @@ def json_option(command: Command) -> Command:
     return _file_option("json", "JSON")(command)
 
 
+def markdown_option(command: Command) -> Command:
+    """``--markdown``."""
+    return _file_option("markdown", FORMS["markdown"])(command)
+
+
 def html_option(command: Command) -> Command:
     """``--html``."""
     return _file_option("html", FORMS["html"])(command)

@@ -9,6 +9,7 @@ import click
 
 from metalbench.cli.compare import FAILING, fails
 from metalbench.cli.options import result_set, store_option
+from metalbench.cli.output import is_taken, markdown_option, write_text
 
 EXAMPLES = """\b
 Examples:
@@ -29,6 +30,7 @@ Examples:
     multiple=True,
     help="Exit code 1 if some kernel has this verdict. Repeatable.",
 )
+@markdown_option
 @store_option
 @click.pass_context
 def summary(ctx: click.Context, /, before: str | None, after: str, **options: Any) -> None:
@@ -40,12 +42,14 @@ def summary(ctx: click.Context, /, before: str | None, after: str, **options: An
     Exit codes: 0; 1 by --fail-on; 2 wrong usage or environment.
     """
     from metalbench.compare.comparison import compare
-    from metalbench.report.comparison import changes
+    from metalbench.report.comparison import changes, to_markdown
     from metalbench.report.console import console
 
     name = before or _baseline(options["db"])
     found = compare(*(result_set(each, options["db"]) for each in (name, after)))
-    console().print(changes(found), soft_wrap=True)
+    console(to_stderr=is_taken(options)).print(changes(found), soft_wrap=True)
+    if options["markdown_file"]:
+        write_text(options["markdown_file"], to_markdown(found, only_changes=True))
     ctx.exit(int(fails(found, options["fail_on"])))
 
 

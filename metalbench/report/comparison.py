@@ -42,12 +42,13 @@ from metalbench.report.numbers import label
 from metalbench.report.summary import describe_coverage
 from metalbench.report.terminal import QUIET, VERDICT_STYLES, WARNING, plain_table
 from metalbench.report.warnings import SIMULATION
-from metalbench.safe_text import json_text
+from metalbench.safe_text import json_text, markdown_cell, markdown_text
 from metalbench.stats import CONFIDENCE, FALSE_DISCOVERY_RATE, Verdict
 from metalbench.stats.unpaired import ASSUMED_DEVIATION, ENOUGH_REPEATS, RunSpread
 
 SCHEMA = 1
 RATIO = "before / after"
+CHANGED = (Verdict.FASTER, Verdict.SLOWER)
 RESTS_ON = {
     BY_REFERENCE: "Ratios are of each run's own ratio to MLX: a slower machine in one run cancels.",
     BY_TIME: (
@@ -69,11 +70,7 @@ def comparison_report(comparison: RunComparison, console: Console) -> Group:
 
 def changes(comparison: RunComparison) -> Group:
     """Return only the faster and slower kernels and those in one of both, and their counts."""
-    found = [
-        each
-        for each in comparison.compared
-        if each.judgement.verdict in (Verdict.FASTER, Verdict.SLOWER)
-    ]
+    found = [each for each in comparison.compared if each.judgement.verdict in CHANGED]
     lines = [
         Text(f"{label(each.task, each.dtype, each.size)}: ") + _ratio(each, " ")
         for each in sorted(found, key=lambda each: each.judgement.ratio.value)
@@ -84,6 +81,50 @@ def changes(comparison: RunComparison) -> Group:
     if comparison.device.startswith("cpu "):
         lines.append(Text(SIMULATION, style=QUIET))
     return Group(*lines)
+
+
+def to_markdown(comparison: RunComparison, *, only_changes: bool = False) -> str:
+    """Return a comparison as Markdown, for a pull request: the kernels that changed come first.
+
+    The other kernels are folded, or left out with `only_changes`.
+    """
+    return "\n".join(_markdown_lines(comparison, only_changes=only_changes)) + "\n"
+
+
+def _markdown_lines(comparison: RunComparison, *, only_changes: bool) -> Iterator[str]:
+    yield "## MetalBench\n"
+    yield from (f"{markdown_text(line)}  " for line in _summary(comparison))
+    by_ratio = sorted(comparison.compared, key=lambda each: each.judgement.ratio.value)
+    changed = [each for each in by_ratio if each.judgement.verdict in CHANGED]
+    others = [each for each in by_ratio if each.judgement.verdict not in CHANGED]
+    if changed:
+        yield from ("", *_markdown_table(comparison, changed))
+    if others and not only_changes:
+        kernels = numbers.count(len(others), "kernel")
+        yield f"\n<details><summary>{kernels} without a change</summary>\n"
+        yield from (*_markdown_table(comparison, others), "\n</details>")
+    for name, why in comparison.left_out:
+        yield f"\n**{markdown_cell(name)}: left out**: {markdown_text(why)}."
+    yield ""
+    yield from (f"{markdown_text(line)}  " for line in _footnotes(comparison))
+
+
+def _markdown_table(comparison: RunComparison, kernels: Sequence[ComparedKernel]) -> Iterator[str]:
+    sides = map(markdown_cell, (comparison.before, comparison.after))
+    columns = ("task", "size", "dtype", "source", *sides, RATIO, "verdict")
+    yield f"| {' | '.join(columns)} |"
+    yield f"|{'---|' * len(columns)}"
+    for each in kernels:
+        verdict = each.judgement.verdict
+        cells = (
+            *map(markdown_cell, (each.task, each.size, each.dtype)),
+            "same" if each.same_source else "changed",
+            numbers.time(each.before_ns),
+            numbers.time(each.after_ns),
+            numbers.ratio(each.judgement.ratio),
+            f"**{verdict.value}**" if verdict is Verdict.SLOWER else verdict.value,
+        )
+        yield f"| {' | '.join(cells)} |"
 
 
 def to_json(comparison: RunComparison) -> str:

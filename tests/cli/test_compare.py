@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -272,3 +273,32 @@ def test_no_history_says_how_to_make_some(tmp_path: Path) -> None:
     result = command("history", "softmax", "--db", tmp_path / "none.db")
     assert result.exit_code == 0
     assert "`metalbench run softmax` makes some" in result.stdout
+
+
+def add_run(db: Path, ratios: dict[str, float]) -> None:
+    with Store(db) as store:
+        run = store.begin_run({}, CPU, environment())
+        for task, ratio in ratios.items():
+            measured = measurement(reference=ratio, pairs=400)
+            store.record(run, replace(correct(task), measurement=measured))
+        store.finish_run(run, "finished")
+
+
+def test_comparisons_of_runs_are_written_as_markdown(tmp_path: Path) -> None:
+    db, written = tmp_path / "results.db", tmp_path / "comparison.md"
+    add_run(db, {"relu": 2.0, "gelu": 2.0, "softmax": 2.0})
+    add_run(db, {"relu": 1.0, "gelu": 2.0, "softmax": 4.0})
+    told = command("compare", "latest~1", "--db", db, "--markdown", written)
+    assert told.exit_code == 0, told.output
+    lines = written.read_text().splitlines()
+    rows = [line for line in lines if line.startswith("| ") and "verdict" not in line]
+    assert [row.split(" | ")[0].strip("| ") for row in rows] == ["relu", "softmax", "gelu"]
+    assert "**SLOWER** |" in rows[0]
+    assert "| FASTER |" in rows[1]
+    folded = lines.index("<details><summary>1 kernel without a change</summary>")
+    assert lines.index(rows[1]) < folded < lines.index(rows[2])
+    assert lines[-1].startswith("Times are host times of a simulation")
+    brief = command("summary", "latest~1", "--db", db, "--markdown", "-")
+    assert "gelu" not in brief.stdout
+    assert "softmax" in brief.stdout
+    assert "run:2 against run:1: 1 FASTER, 1 SLOWER" in brief.stderr

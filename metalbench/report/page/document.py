@@ -44,7 +44,7 @@ def to_html(page: Page) -> str:
     meanings = [f"{clock}: {CLOCKS[clock]}" for clock in sorted(clocks) if clock in CLOCKS]
     notes = (
         "MLX / kernel is the time of MLX over that of the kernel: above 1 the kernel is faster.",
-        "[low, high] is an interval; {low, high} are the ends of blocks of few windows.",
+        f"[low, high] is an interval of {100 * CONFIDENCE:g} % confidence.",
         *meanings,
     )
     return _render(
