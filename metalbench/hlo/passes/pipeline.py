@@ -24,6 +24,7 @@ from metalbench.hlo.passes.lowering import (
 from metalbench.hlo.passes.matrix_products import restore_unit_batches
 from metalbench.hlo.passes.packed_products import pack_products
 from metalbench.hlo.passes.prefix_reductions import lower_prefix_reductions
+from metalbench.hlo.passes.random_numbers import lower_random_numbers
 from metalbench.hlo.passes.row_fusion import fuse_attention, fuse_row_products, fuse_rows
 from metalbench.hlo.passes.triangular_solves import split_triangular_solves
 
@@ -34,6 +35,7 @@ INITIAL_PASSES: dict[str, Callable[[Block], None]] = {
     "split-barriers": lower_barriers,
     "split-concatenations": lower_concatenations,
     "split-transforms": lower_transforms,
+    "lower-random-numbers": lower_random_numbers,
     "remove-dead-code": remove_dead_code,
 }
 
