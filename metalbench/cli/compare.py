@@ -38,6 +38,7 @@ Examples:
   metalbench compare main --markdown "$GITHUB_STEP_SUMMARY"
   metalbench compare softmax@HEAD~3
   metalbench compare softmax@v1.0 softmax@HEAD --time 10
+  metalbench compare softmax@HEAD~3 --predict m2_pro
 """
 
 
@@ -58,6 +59,11 @@ Examples:
 )
 @seed_option("Seed of the inputs and of the order of samples, for NAME@REVISION.")
 @time_option(5.0, "Longest time to sample, for NAME@REVISION.")
+@click.option(
+    "--predict",
+    metavar="CHIP",
+    help="Of NAME@REVISION: predict both times on an Apple GPU such as m2, and measure nothing.",
+)
 @json_option
 @markdown_option
 @limit_options
@@ -83,6 +89,11 @@ def compare(ctx: click.Context, /, before: str, after: str | None, **options: An
             f"{after}: expected a run or a file as {before} is one; NAME@REVISION compares with "
             "NAME or another revision of it"
         )
+    if options["predict"]:
+        if not any(kernels):
+            raise click.UsageError("--predict: expected NAME@REVISION, got runs")
+        _predict(before, after, options)
+        return
     measured = None
     if kernels[0]:
         result, measured = _compare_kernels(before, after, options)
@@ -101,6 +112,39 @@ def _compare_runs(before: str, after: str | None, options: dict[str, Any]) -> Ru
 
     older, newer = (result_set(each, options["db"]) for each in (before, after or "latest"))
     return compare(older, newer)
+
+
+def _predict(before: str, after: str | None, options: dict[str, Any]) -> None:
+    """Print the predicted times of two versions of a kernel, and which is faster."""
+    from metalbench import _core
+    from metalbench.profiling.prediction import (
+        compare_predictions,
+        find_gpu_chip,
+        predict_kernel,
+    )
+    from metalbench.report.console import console
+    from metalbench.report.numbers import short_time
+
+    chip = find_gpu_chip(options["predict"])
+    device = _core.open("cpu")
+    names = before, after or before.partition("@")[0]
+    entry, headers = _find_entry(names[0].partition("@")[0], options["kernels"], None)
+    include = (*options["include"], *headers)
+    out = console()
+    found = []
+    for name in names:
+        kernel = _read_kernel(entry, name, device, include)
+        size = options["size"] or entry.task.headline
+        each = predict_kernel(
+            *(kernel, entry.task, size, chip), dtype_name=options["dtype"], seed=options["seed"]
+        )
+        low, high = (short_time(1e9 * end) for end in (each.low_s, each.high_s))
+        out.print(
+            f"{name} ({size}) on {chip.name}, predicted: {short_time(1e9 * each.seconds)} "
+            f"[{low}, {high}]"
+        )
+        found.append(each)
+    out.print(f"{names[1]} against {names[0]}: {compare_predictions(found[1], found[0])}.")
 
 
 def _compare_kernels(

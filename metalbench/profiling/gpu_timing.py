@@ -10,7 +10,7 @@ cost in addition.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ REGISTER_FILE_BYTES, MOST_THREADS, LEAST_THREADS = 208 << 10, 3072, 384
 # Threadgroup memory of a core (philipturner/metal-benchmarks: about 60 KB).
 THREADGROUP_BYTES = 60 << 10
 L1_BYTES = 8 << 10
+LOAD_SLOTS = 2.0  # a load and a wait
 MOST_HALVES = ALL_HALVES
 
 
@@ -109,7 +110,9 @@ def predict_parts(table: WorkTable, chip: GpuChip, parameters: Parameters) -> di
 
     spilled = p.spill * w.spilled_lines
     private_lines = w.private_lines + spilled
-    private_bytes = w.private_bytes + 2 * np.maximum(0, w.halves - MOST_HALVES)
+    private_bytes = w.private_bytes + 4 * np.minimum(
+        w.spilled_lines, np.maximum(0, w.halves - MOST_HALVES) / 2
+    )
     footprint = private_bytes * SIMD_WIDTH * w.simdgroups * resident
     private_misses = np.clip(1 - L1_BYTES / np.maximum(footprint, 1), 0, 1)
 
@@ -124,13 +127,13 @@ def predict_parts(table: WorkTable, chip: GpuChip, parameters: Parameters) -> di
         + p.barrier_latency * w.barriers
     )
     missed = p.missed_instruction * w.missed_code
-    issue = p.issue * w.slots + missed
+    issue = p.issue * (w.slots + LOAD_SLOTS * w.loaded_again) + missed
     cycles = {
         "latency": rounds * path + on_core * p.threadgroup_start,
         "issue": simdgroups * issue / SCHEDULERS,
         "complex": simdgroups * p.complex * w.complex / SCHEDULERS,
         "data path": simdgroups * p.data_path * (w.l1_cycles + 2 * spilled),
-        "threadgroup memory": simdgroups * p.bank * w.threadgroup_cycles,
+        "threadgroup memory": simdgroups * p.bank * (w.threadgroup_cycles + w.loaded_again),
         "L2": simdgroups * p.l2_link * 4 * w.device_lines * w.l1_misses,
         "private memory": simdgroups * p.private_link * 4 * private_lines * private_misses,
         "atomics": simdgroups * p.conflict * w.conflicts,
@@ -149,25 +152,13 @@ def predict_parts(table: WorkTable, chip: GpuChip, parameters: Parameters) -> di
 
 def join_parts(parts: Mapping[str, Array], parameters: Parameters) -> Array:
     """Return the time of each dispatch: the p-norm of the bounds, and the fixed cost."""
-    p = parameters.norm
-    total = sum(
-        (np.maximum(each, 1e-12) / 1e-6) ** p for name, each in parts.items() if name != "dispatch"
-    )
-    found: Array = 1e-6 * np.asarray(total) ** (1 / p) + parts["dispatch"]
+    bounds = np.stack([each for name, each in parts.items() if name != "dispatch"])
+    largest = np.maximum(bounds.max(axis=0), 1e-12)
+    norm = ((bounds / largest) ** parameters.norm).sum(axis=0) ** (1 / parameters.norm)
+    found: Array = largest * norm + parts["dispatch"]
     return found
 
 
 def predict_seconds(table: WorkTable, chip: GpuChip, parameters: Parameters) -> Array:
     """Return the time in seconds of each dispatch, without the cost of the command buffer."""
     return join_parts(predict_parts(table, chip, parameters), parameters)
-
-
-def without(table: WorkTable, **changes: float) -> WorkTable:
-    """Return a table in which some fields have one value: for ablations."""
-    works = [
-        DispatchWork(
-            **{each.name: float(getattr(table, each.name)[row]) for each in fields(DispatchWork)}
-        )
-        for row in range(len(table.slots))
-    ]
-    return WorkTable([replace(each, **changes) for each in works])

@@ -58,6 +58,7 @@ class DispatchWork:
     conflicts: float = 0.0
     halves: float = 32.0  # registers of 16 bits of a thread
     spilled_lines: float = 0.0
+    loaded_again: float = 0.0  # loads that are repeated, as registers are missing
     threadgroup_bytes: float = 0.0
     unique_read: float = 0.0  # bytes of the dispatch
     unique_written: float = 0.0  # bytes of the dispatch
@@ -80,13 +81,18 @@ class DispatchWork:
 def _add_registers(work: DispatchWork, costs: CostModel, executions: Any) -> None:
     """Add the registers of a thread, and the values that do not fit.
 
-    A step with more live values than registers reloads the others each time that it is run.
+    A step with more live values than registers reads the others each time that it is run: results
+    from private memory, and loaded values from where they were loaded.
     """
-    pressure, uses = measure_pressure(costs)
-    work.halves = max(pressure, default=0)
-    for halves, used, runs in zip(pressure, uses, executions, strict=True):
-        excess = max(0.0, halves - ALL_HALVES) / 2
-        work.spilled_lines += runs * min(excess, used)
+    pressure = measure_pressure(costs)
+    work.halves = max((each.halves for each in pressure), default=0)
+    for each, runs in zip(pressure, executions, strict=True):
+        computed = max(0, each.computed_halves - ALL_HALVES) / 2
+        excess = max(0, each.halves - ALL_HALVES) / 2
+        spilled = min(computed, each.words_read)
+        loaded = min(excess, each.words_read) - spilled
+        work.spilled_lines += runs * spilled
+        work.loaded_again += runs * loaded
 
 
 def count_hits(trace: np.ndarray[Any, Any], lines: int) -> float:

@@ -350,8 +350,17 @@ _ALIASES = frozenset(
 )  # fmt: skip
 
 
-def measure_pressure(costs: CostModel) -> tuple[list[int], list[int]]:
-    """Return the most live registers of 16 bits in each step, and how many words it reads.
+@dataclass(frozen=True)
+class Pressure:
+    """The most live registers of 16 bits in a step, those without loaded values, and words read."""
+
+    halves: int
+    computed_halves: int
+    words_read: int
+
+
+def measure_pressure(costs: CostModel) -> list[Pressure]:
+    """Return the pressure of each step.
 
     Values in uniform registers do not count, and an instruction that only changes a type or moves
     elements has the registers of its operands.
@@ -368,11 +377,15 @@ class _Liveness:
         self._definitions = costs.definitions
         self._numbers: dict[str, int] = {}
         self._weights: list[int] = []
+        # The values that can be loaded again.
+        self._loaded = 0
         self._roots: dict[str, frozenset[int]] = {}
         for step in self._code.steps:
             for each in step.instructions:
                 if each.result and not self._is_alias(each) and each.result not in self._uniform:
                     self._numbers[each.result] = len(self._weights)
+                    if each.opcode == "load":
+                        self._loaded |= 1 << len(self._weights)
                     self._weights.append(_halves(each.type))
 
     def _is_alias(self, each: Instruction) -> bool:
@@ -413,8 +426,8 @@ class _Liveness:
             return 0
         return self._mask([operand.text for operand in each.operands if operand.is_local])
 
-    def measure(self) -> tuple[list[int], list[int]]:
-        """Return the pressure of each step, and the words that it reads."""
+    def measure(self) -> list[Pressure]:
+        """Return the pressure of each step."""
         steps = self._code.steps
         uses = [[self._uses(each) for each in step.instructions] for step in steps]
         made = [
@@ -444,12 +457,12 @@ class _Liveness:
                 now = gen[index] | (out & ~kill[index])
                 if now != live_in[index]:
                     live_in[index], changed = now, True
-        pressure, reads = [], []
+        found = []
         for index in range(len(steps)):
             live = phi_uses[index]
             for after in successors[index]:
                 live |= live_in[after]
-            read = live & 0
+            read, peak = 0, live
             now = most = self._weigh(live)
             for one, result in zip(reversed(uses[index]), reversed(made[index]), strict=True):
                 if result & live:
@@ -459,11 +472,12 @@ class _Liveness:
                 if fresh:
                     now += self._weigh(fresh)
                     live |= fresh
-                    most = max(most, now)
+                    if now > most:
+                        most, peak = now, live
                 read |= one
-            pressure.append(most)
-            reads.append(-(-self._weigh(read) // 2))
-        return pressure, reads
+            computed = self._weigh(peak & ~self._loaded)
+            found.append(Pressure(most, computed, -(-self._weigh(read) // 2)))
+        return found
 
     def _find_edges(self) -> tuple[list[list[int]], list[int]]:
         steps = self._code.steps

@@ -158,16 +158,15 @@ def probability_of_ratio(ratio: float, calibration: Calibration) -> float:
 
 
 def compare_predictions(first: Prediction, second: Prediction) -> str:
-    """Return the ratio of two predictions and the probability in words."""
+    """Return whether the first is faster in words, with the ratio of times and the probability."""
     probability = probability_faster(first, second)
-    ratio = second.seconds / first.seconds
+    figures = (
+        f"predicted ratio {second.seconds / first.seconds:.2f}, "
+        f"probability of being faster {probability:.2f}"
+    )
     if max(probability, 1 - probability) < DECIDED:
-        return (
-            f"cannot tell: predicted ratio {ratio:.2f}, faster with probability {probability:.2f}"
-        )
-    word = "faster" if probability > 0.5 else "slower"
-    share = max(probability, 1 - probability)
-    return f"predicted {word}: ratio {ratio:.2f}, probability {share:.2f}"
+        return f"cannot tell ({figures})"
+    return f"predicted {'faster' if probability > DECIDED else 'slower'} ({figures})"
 
 
 def predict_kernel(

@@ -1,0 +1,375 @@
+"""Fit the model of Apple's GPUs on public records, and measure its errors on tasks left out.
+
+    python benchmarks/apple_model.py M1_PRO.csv WORKS.json M2.csv [--plot FOLDER] [--ablation]
+
+M1_PRO.csv has times of variants of kernels, WORKS.json their simulated work
+(benchmarks/apple_works.py). M2.csv has times and counts of kernels without sources. The parameters
+are fitted on all tasks but one (of M2: all kernels but one, and all families but one), and errors
+are those on the task that is left out. The last lines are the values for
+metalbench/profiling/gpu_calibration.py.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from scipy.optimize import least_squares
+from scipy.stats import spearmanr
+
+from metalbench.profiling.counted_work import make_counted_work
+from metalbench.profiling.gpu_chips import GPU_CHIPS, GpuChip
+from metalbench.profiling.gpu_timing import Parameters, WorkTable, predict_seconds
+from metalbench.profiling.gpu_work import DispatchWork
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
+# The weight of the nominal parameters, in standard deviations of their logarithms.
+M1_PRIOR, M2_PRIOR = 1.0, 0.1
+# Errors of a task as a whole count less than those among its variants.
+TASK_WEIGHT = 0.3
+DIFFERENT = 1.2
+# Quantiles of errors at this level cover about 90 % of a task that is left out, as the errors of a
+# task are alike.
+LEVEL = 0.94
+
+
+@dataclass
+class Records:
+    """Measured times of command buffers, and the dispatches of each.
+
+    `tasks` are left out together, `groups` are variants of one task and size.
+    """
+
+    chip: GpuChip
+    names: list[str]
+    tasks: Array
+    groups: Array
+    seconds: Array
+    owners: Array
+    times: Array
+    works: list[DispatchWork]
+
+    def __post_init__(self) -> None:
+        self.table = WorkTable(self.works)
+
+    def predict(self, vector: Array) -> Array:
+        """Return the predicted seconds of each command buffer."""
+        parameters = Parameters.from_vector(vector)
+        each = predict_seconds(self.table, self.chip, parameters) * self.times
+        found: Array = np.bincount(self.owners, each, minlength=len(self.names))
+        return found + parameters.command_buffer_s
+
+
+def read_m1_pro(records: Path, works: Path) -> Records:
+    """Return the records whose dispatches all have their work."""
+    found: dict[str, list[dict[str, str]]] = {}
+    for row in csv.DictReader(records.read_text().splitlines()):
+        found.setdefault(f"{row['candidate']}#{row['size']}", []).append(row)
+    simulated = json.loads(works.read_text())
+    names, tasks, groups, seconds, owners, times, all_works = [], [], [], [], [], [], []
+    for name, rows in found.items():
+        by_function = {each["function"]: each for each in simulated.get(name, ())}
+        own = [by_function.get(row["function"], {"error": ""}) for row in rows]
+        if any("error" in each for each in own):
+            continue
+        for row, work in zip(rows, own, strict=True):
+            owners.append(len(names))
+            times.append(float(row["times"]))
+            all_works.append(DispatchWork.from_record(work))
+        names.append(name)
+        tasks.append(rows[0]["task"])
+        groups.append(f"{rows[0]['task']} {rows[0]['size']}")
+        seconds.append(1e-6 * float(rows[0]["measured_us"]))
+    return Records(
+        GPU_CHIPS["m1_pro"],
+        names,
+        *map(np.array, (tasks, groups, seconds, owners, times)),
+        all_works,
+    )
+
+
+def read_m2(path: Path) -> Records:
+    """Return the records of kernels by their counts; each is a task."""
+    rows = list(csv.DictReader(path.read_text().splitlines()))
+    names = [row["kernel"] for row in rows]
+    works, seconds = [], []
+    for row in rows:
+        counts = {
+            key: float(value) for key, value in row.items() if key not in ("kernel", "family")
+        }
+        works.append(make_counted_work(counts, counts["tgs"], counts["tgmem"]))
+        seconds.append(1e-6 * counts["measured_us"])
+    families = np.array([row["family"] for row in rows])
+    number = np.arange(len(rows))
+    return Records(
+        GPU_CHIPS["m2"], names, np.array(names), families, np.array(seconds), number,
+        np.ones(len(rows)), works,
+    )  # fmt: skip
+
+
+# Fits. Logarithms of parameters have a prior at their nominal values, and errors a robust loss.
+
+
+def fit_variants(records: Records, chosen: Array, prior: float = M1_PRIOR) -> Array:
+    """Return parameters for the order of variants, and less for the time of a task."""
+    start = Parameters().vector()
+    weights = np.ones(len(records.names))
+    for task in set(records.tasks[chosen]):
+        own = records.tasks == task
+        weights[own] = 3 / math.sqrt((own & chosen).sum())
+
+    def residuals(vector: Array) -> Array:
+        errors = np.log(records.predict(vector) / records.seconds)
+        centred = np.zeros_like(errors)
+        for group in set(records.groups[chosen]):
+            own = chosen & (records.groups == group)
+            centred[own] = errors[own] - errors[own].mean()
+        return np.concatenate(
+            [
+                (weights * centred)[chosen],
+                TASK_WEIGHT * (weights * errors)[chosen],
+                prior * (vector - start) / math.sqrt(len(start)),
+            ]
+        )
+
+    return np.asarray(least_squares(residuals, start, loss="soft_l1", max_nfev=40).x)
+
+
+def fit_times(records: Records, chosen: Array, prior: float = M2_PRIOR) -> Array:
+    """Return parameters for the times themselves; outliers count little."""
+    start = Parameters().vector()
+
+    def residuals(vector: Array) -> Array:
+        errors = np.log(records.predict(vector) / records.seconds)
+        return np.concatenate([errors[chosen], prior * (vector - start)])
+
+    found = least_squares(residuals, start, loss="cauchy", f_scale=0.2, max_nfev=60)
+    return np.asarray(found.x)
+
+
+def leave_out(records: Records, labels: Array, fit: Callable[[Records, Array], Array]) -> Array:
+    """Return predictions of each label by parameters that were fitted on the others."""
+    found = np.zeros(len(records.names))
+    for label in sorted(set(labels)):
+        out = labels == label
+        found[out] = records.predict(fit(records, ~out))[out]
+    return found
+
+
+# Measures.
+
+
+def order_variants(records: Records, predicted: Array, chosen: Array) -> tuple[float, float, float]:
+    """Return the share of pairs in order, Spearman's mean, and the chosen / the best time."""
+    pairs, ranks, best = [], [], []
+    for group in sorted(set(records.groups[chosen])):
+        own = np.flatnonzero(chosen & (records.groups == group))
+        a, b = np.log(predicted[own]), np.log(records.seconds[own])
+        upper = np.triu_indices(len(own), 1)
+        first, second = (np.subtract.outer(each, each)[upper] for each in (a, b))
+        different = np.abs(second) > math.log(DIFFERENT)
+        pairs.append((np.sign(first) == np.sign(second))[different])
+        ranks.append(spearmanr(a, b)[0])
+        best.append(b[np.argmin(a)] - b.min())
+    return float(np.concatenate(pairs).mean()), float(np.mean(ranks)), math.exp(np.mean(best))
+
+
+def print_order(records: Records, predicted: Array, title: str) -> None:
+    """Print the order of variants by task, and of all."""
+    click.echo(f"\n{title}: {len(records.names)} records")
+    click.echo(f"{'task':10s} pairs  Spearman  chosen/best  median error")
+    everything = np.ones(len(records.names), bool)
+    masks = [(task, records.tasks == task) for task in sorted(set(records.tasks))]
+    for task, chosen in [*masks, ("all", everything)]:
+        pairs, rank, best = order_variants(records, predicted, chosen)
+        error = np.exp(np.median(np.abs(np.log(predicted / records.seconds)[chosen])))
+        click.echo(f"{task:10s} {pairs:5.3f}  {rank:8.3f}  {best:11.3f}  {error:12.3f}")
+
+
+def print_errors(records: Records, predicted: Array, title: str) -> None:
+    """Print quantiles of the error factor."""
+    errors = np.exp(np.abs(np.log(predicted / records.seconds)))
+    rank = spearmanr(predicted, records.seconds)[0]
+    click.echo(
+        f"{title}: median error {np.median(errors):.3f}, 90 % within "
+        f"{np.quantile(errors, 0.9):.3f}, {100 * (errors <= 1.6).mean():.1f} % within 1.6, "
+        f"Spearman {rank:.3f}"
+    )
+
+
+def measure_coverage(
+    records: Records, predicted: Array, labels: Array
+) -> tuple[float, float, float]:
+    """Return quantiles of log(measured / predicted), and the coverage with labels left out.
+
+    The interval of a label is that of the errors of the others.
+    """
+    errors = np.log(records.seconds / predicted)
+    ends = (1 - LEVEL) / 2, (1 + LEVEL) / 2
+    inside = []
+    for label in set(labels):
+        out = labels == label
+        low, high = np.quantile(errors[~out], ends)
+        inside += ((errors[out] >= low) & (errors[out] <= high)).tolist()
+    low, high = np.quantile(errors, ends)
+    return float(low), float(high), float(np.mean(inside))
+
+
+def measure_pair_spread(records: Records, predicted: Array) -> float:
+    """Return the standard deviation of errors of ratios of variants, from their quartiles."""
+    errors = np.log(records.seconds / predicted)
+    ratios = [
+        np.subtract.outer(own, own)[np.triu_indices(len(own), 1)]
+        for group in set(records.groups)
+        for own in [errors[records.groups == group]]
+    ]
+    return float(np.quantile(np.abs(np.concatenate(ratios)), 0.683))
+
+
+# Ablations: a mechanism is left out of the nominal model.
+
+
+ABLATIONS: dict[str, Callable[[DispatchWork], DispatchWork]] = {
+    "all mechanisms": lambda work: work,
+    "latency of arithmetic": lambda work: replace(work, path_in_order=0.0),
+    "latency of memory": lambda work: replace(work, path_device=0.0, path_threadgroup=0.0),
+    "arrays in memory": lambda work: replace(
+        work, private_lines=0.0, path_private=0.0, private_bytes=0.0
+    ),
+    "spilled registers": lambda work: replace(
+        work, spilled_lines=0.0, halves=min(work.halves, 256.0)
+    ),
+    "occupancy by registers": lambda work: replace(work, halves=32.0),
+    "threadgroup memory": lambda work: replace(
+        work, threadgroup_cycles=0.0, path_threadgroup=0.0, threadgroup_bytes=0.0
+    ),
+    "coalescing": lambda work: replace(
+        work, l1_cycles=2 * (work.path_device + 1), device_lines=work.path_device + 1
+    ),
+    "caches": lambda work: replace(work, l1_misses=1.0),
+    "barriers": lambda work: replace(work, barriers=0.0),
+    "complex operations": lambda work: replace(work, complex=0.0),
+    "instruction cache": lambda work: replace(work, missed_code=0.0),
+    "arithmetic only": lambda work: DispatchWork(
+        work.threadgroups, work.simdgroups, slots=work.slots, complex=work.complex
+    ),
+    "memory traffic only": lambda work: DispatchWork(
+        work.threadgroups,
+        work.simdgroups,
+        device_lines=work.device_lines,
+        unique_read=work.unique_read,
+        unique_written=work.unique_written,
+    ),
+}
+
+
+def print_ablations(records: Records) -> None:
+    """Print the order of variants without each mechanism, with nominal parameters."""
+    click.echo(f"\n{'without':24s} pairs  Spearman  chosen/best")
+    everything = np.ones(len(records.names), bool)
+    for name, change in ABLATIONS.items():
+        changed = replace(records, works=[change(work) for work in records.works])
+        predicted = changed.predict(Parameters().vector())
+        pairs, rank, best = order_variants(changed, predicted, everything)
+        click.echo(f"{name:24s} {pairs:5.3f}  {rank:8.3f}  {best:11.3f}")
+
+
+def draw(path: Path, title: str, measured: Array, predicted: Array, labels: Sequence[str]) -> None:
+    """Write an SVG file with predicted against measured times on logarithmic axes."""
+    size, margin = 420, 50
+    low = 10 ** math.floor(math.log10(min(measured.min(), predicted.min())))
+    high = 10 ** math.ceil(math.log10(max(measured.max(), predicted.max())))
+
+    def place(value: float) -> float:
+        return margin + (size - 2 * margin) * math.log(value / low) / math.log(high / low)
+
+    colors = ("#1b6ca8", "#d1495b", "#2e933c", "#edae49", "#7b5ea7", "#444444", "#00a6a6")
+    kinds = sorted(set(labels))
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size + 130} {size}" '
+        'font-family="sans-serif" font-size="11">',
+        f'<rect width="{size + 130}" height="{size}" fill="white"/>',
+        f'<text x="{margin}" y="20">{title}</text>',
+        f'<text x="{size / 2 - 40}" y="{size - 8}">measured</text>',
+        f'<text x="12" y="{size / 2}" transform="rotate(-90 12 {size / 2})">predicted</text>',
+        f'<path d="M{margin} {size - margin}L{size - margin} {margin}" stroke="#888"/>',
+    ]
+    exponent = round(math.log10(low))
+    while 10.0**exponent <= high * 1.01:
+        at = place(10.0**exponent)
+        text = f"{10.0 ** (exponent + 6):g} us"
+        lines.append(f'<text x="{at - 12}" y="{size - margin + 16}">{text}</text>')
+        lines.append(f'<text x="{margin - 40}" y="{size - at + 4}" font-size="9">{text}</text>')
+        exponent += 1
+    for x, y, label in zip(measured, predicted, labels, strict=True):
+        color = colors[kinds.index(label) % len(colors)]
+        lines.append(
+            f'<circle cx="{place(x):.1f}" cy="{size - place(y):.1f}" r="2.5" fill="{color}" '
+            'fill-opacity="0.6"/>'
+        )
+    for number, kind in enumerate(kinds):
+        color = colors[number % len(colors)]
+        y = margin + 16 * number
+        lines.append(f'<circle cx="{size}" cy="{y - 4}" r="4" fill="{color}"/>')
+        lines.append(f'<text x="{size + 8}" y="{y}">{kind}</text>')
+    path.write_text("\n".join([*lines, "</svg>"]) + "\n")
+
+
+def format_parameters(vector: Array) -> str:
+    """Return the parameters with three digits, as Python."""
+    parameters = Parameters.from_vector(vector)
+    values = (f"{each.name}={getattr(parameters, each.name):.3g}" for each in fields(parameters))
+    return f"Parameters({', '.join(values)})"
+
+
+@click.command(help=__doc__)
+@click.argument("m1_pro", type=click.Path(path_type=Path, exists=True))
+@click.argument("works", type=click.Path(path_type=Path, exists=True))
+@click.argument("m2", type=click.Path(path_type=Path, exists=True))
+@click.option("--plot", type=click.Path(path_type=Path), help="Write two SVG files to this folder.")
+@click.option("--ablation", is_flag=True, help="Print the table of mechanisms.")
+def main(m1_pro: Path, works: Path, m2: Path, plot: Path | None, ablation: bool) -> None:
+    """Fit, and print the errors."""
+    variants, kernels = read_m1_pro(m1_pro, works), read_m2(m2)
+    nominal = Parameters().vector()
+    print_order(variants, variants.predict(nominal), "M1 Pro, nominal parameters, nothing fitted")
+    left_out = leave_out(variants, variants.tasks, fit_variants)
+    print_order(variants, left_out, "M1 Pro, tasks left out")
+    low, high, coverage = measure_coverage(variants, left_out, variants.tasks)
+    spread = measure_pair_spread(variants, left_out)
+    click.echo(f"interval {math.exp(low):.3f} to {math.exp(high):.3f}, coverage {coverage:.3f}")
+    if ablation:
+        print_ablations(variants)
+    click.echo("")
+    print_errors(kernels, kernels.predict(nominal), "M2, nominal parameters, nothing fitted")
+    of_m2 = leave_out(kernels, kernels.tasks, fit_times)
+    print_errors(kernels, of_m2, "M2, kernels left out")
+    by_family = leave_out(kernels, kernels.groups, fit_times)
+    print_errors(kernels, by_family, "M2, families left out")
+    m2_low, m2_high, m2_coverage = measure_coverage(kernels, of_m2, kernels.tasks)
+    click.echo(
+        f"interval {math.exp(m2_low):.3f} to {math.exp(m2_high):.3f}, coverage {m2_coverage:.3f}"
+    )
+    everything = np.ones(len(variants.names), bool)
+    click.echo(f"\nM1 Pro: {format_parameters(fit_variants(variants, everything))}")
+    click.echo(f"  low {low:.3f}, high {high:.3f}, pair_spread {spread:.3f}")
+    click.echo(f"M2: {format_parameters(fit_times(kernels, np.ones(len(kernels.names), bool)))}")
+    click.echo(f"  low {m2_low:.3f}, high {m2_high:.3f}")
+    if plot is not None:
+        plot.mkdir(parents=True, exist_ok=True)
+        draw(plot / "m1_pro.svg", "M1 Pro, tasks left out", variants.seconds, left_out,
+             variants.tasks.tolist())  # fmt: skip
+        draw(
+            plot / "m2.svg", "M2, kernels left out", kernels.seconds, of_m2, kernels.groups.tolist()
+        )
+
+
+if __name__ == "__main__":
+    main()
