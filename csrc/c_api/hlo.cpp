@@ -2,39 +2,16 @@
 #include "metalbench/hlo.h"
 
 #include <memory>
+#include <numeric>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "c_api/calls.h"
+#include "c_api/handles.h"
 
 namespace pjrt = metalbench::pjrt;
 using pjrt::Function;
 using namespace metalbench::c_api;
-
-// Shared with buffers and executables, which may outlive the client's handle.
-struct Session {
-  pjrt::Client* client = nullptr;
-  Session() = default;
-  Session(const Session&) = delete;
-  Session& operator=(const Session&) = delete;
-  ~Session();
-};
-
-struct mb_hlo_client {
-  std::shared_ptr<Session> session;
-  std::string device;
-};
-
-struct mb_hlo_executable {
-  std::shared_ptr<Session> session;
-  pjrt::LoadedExecutable* loaded;
-  std::size_t results;
-};
-
-struct mb_hlo_buffer {
-  std::shared_ptr<Session> session;
-  pjrt::Buffer* buffer;
-};
 
 namespace {
 
@@ -48,12 +25,16 @@ pjrt::NamedValue option(const std::string& name, const std::string& value) {
   return made_of;
 }
 
-std::string device_of(pjrt::Client* client) {
+pjrt::Device* device_of(pjrt::Client* client) {
   auto devices = made<pjrt::List<pjrt::Client, pjrt::Device*>>();
   devices.of = client;
   call(Function::Client_Devices, devices);
+  return devices.items[0];
+}
+
+std::string describe(pjrt::Device* device) {
   auto description = made<pjrt::Ask<pjrt::Device, pjrt::DeviceDescription*>>();
-  description.of = devices.items[0];
+  description.of = device;
   call(Function::Device_GetDescription, description);
   auto text = made<pjrt::Text<pjrt::DeviceDescription>>();
   text.of = description.out;
@@ -61,15 +42,42 @@ std::string device_of(pjrt::Client* client) {
   return {text.text, text.size};
 }
 
-std::size_t results_of(pjrt::LoadedExecutable* loaded) {
+mb_hlo_executable* wrap(std::shared_ptr<Session> session, pjrt::LoadedExecutable* loaded) {
   auto executable = made<pjrt::Ask<pjrt::LoadedExecutable, pjrt::Executable*>>();
   executable.of = loaded;
   call(Function::LoadedExecutable_GetExecutable, executable);
   auto count = made<pjrt::Ask<pjrt::Executable, std::size_t>>();
   count.of = executable.out;
   call(Function::Executable_NumOutputs, count);
-  destroy(Function::Executable_Destroy, executable.out);
-  return count.out;
+  return new mb_hlo_executable{std::move(session), loaded, executable.out, count.out};
+}
+
+// Return serialised compile options (xla/pjrt/proto/compile_options.proto) with a level: the map
+// `env_option_overrides`, field 7, from names to values whose field 1 is a text.
+std::string options_of(int level) {
+  const auto field = [](int number, const std::string& bytes) {
+    return std::string{static_cast<char>(number << 3 | 2), static_cast<char>(bytes.size())} + bytes;
+  };
+  const std::string value = field(1, std::to_string(level));
+  return field(7, field(1, "metalbench_level") + field(2, value));
+}
+
+mb_hlo_executable* compile(const mb_hlo_client& client, const char* code, std::size_t size,
+                           const std::string& options) {
+  constexpr std::string_view format = "mlir";
+  auto program = made<pjrt::Program>();
+  // The plugin does not write to it.
+  program.code = const_cast<char*>(&given(code, "a program"));
+  program.code_size = size;
+  program.format = format.data();
+  program.format_size = format.size();
+  auto arguments = made<pjrt::Compile>();
+  arguments.client = client.session->client;
+  arguments.program = &program;
+  arguments.options = options.data();
+  arguments.options_size = options.size();
+  call(Function::Client_Compile, arguments);
+  return wrap(client.session, arguments.executable);
 }
 
 void check_results(const mb_hlo_executable& executable, mb_hlo_buffer** results,
@@ -83,9 +91,40 @@ void check_results(const mb_hlo_executable& executable, mb_hlo_buffer** results,
 
 }  // namespace
 
+namespace metalbench::c_api {
+
+void run(const mb_hlo_executable& executable, pjrt::Buffer* const* arguments,
+         std::size_t argument_count, pjrt::Buffer** results, bool keeps_arguments) {
+  std::vector<std::int64_t> numbers(argument_count);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  auto options = made<pjrt::ExecuteOptions>();
+  options.kept = numbers.data();
+  options.kept_count = keeps_arguments ? argument_count : 0;
+  auto request = made<pjrt::Execute>();
+  request.executable = executable.loaded;
+  request.options = &options;
+  request.arguments = &arguments;
+  request.devices = 1;
+  request.argument_count = argument_count;
+  request.results = &results;
+  pjrt::Event* end = nullptr;
+  request.done = &end;
+  call(Function::LoadedExecutable_Execute, request);
+  try {
+    await(end);
+  } catch (...) {
+    for (std::size_t i = 0; i < executable.results; ++i) {
+      destroy(Function::Buffer_Destroy, results[i]);
+    }
+    throw;
+  }
+}
+
 Session::~Session() {
   if (client != nullptr) destroy(Function::Client_Destroy, client);
 }
+
+}  // namespace metalbench::c_api
 
 mb_hlo_code mb_hlo_error_code(const mb_hlo_error* error) {
   return error == nullptr ? MB_HLO_INVALID_ARGUMENT : error->code;
@@ -108,7 +147,8 @@ mb_hlo_error* mb_hlo_client_create(const char* device, mb_hlo_client** client) {
     call(Function::Client_Create, arguments);
     auto session = std::make_shared<Session>();
     session->client = arguments.client;
-    std::string text = device_of(session->client);
+    session->device = device_of(session->client);
+    std::string text = describe(session->device);
     *client = new mb_hlo_client{std::move(session), std::move(text)};
   });
 }
@@ -122,26 +162,40 @@ mb_hlo_error* mb_hlo_client_device(mb_hlo_client* client, const char** name) {
 mb_hlo_error* mb_hlo_compile(mb_hlo_client* client, const char* code, std::size_t size,
                              mb_hlo_executable** executable) {
   return guarded([&] {
+    given(client, "a client");
+    given(executable, "room for an executable");
+    *executable = compile(*client, code, size, {});
+  });
+}
+
+mb_hlo_error* mb_hlo_compile_at_level(mb_hlo_client* client, const char* code, std::size_t size,
+                                      int level, mb_hlo_executable** executable) {
+  return guarded([&] {
+    given(client, "a client");
+    given(executable, "room for an executable");
+    *executable = compile(*client, code, size, options_of(level));
+  });
+}
+
+mb_hlo_error* mb_hlo_executable_load(mb_hlo_client* client, const char* bytes, std::size_t size,
+                                     mb_hlo_executable** executable) {
+  return guarded([&] {
     const auto& session = given(client, "a client").session;
     given(executable, "room for an executable");
-    constexpr std::string_view format = "mlir";
-    auto program = made<pjrt::Program>();
-    // The plugin does not write to it.
-    program.code = const_cast<char*>(&given(code, "a program"));
-    program.code_size = size;
-    program.format = format.data();
-    program.format_size = format.size();
-    auto arguments = made<pjrt::Compile>();
+    auto arguments = made<pjrt::DeserializeAndLoad>();
     arguments.client = session->client;
-    arguments.program = &program;
-    call(Function::Client_Compile, arguments);
-    const std::size_t results = results_of(arguments.executable);
-    *executable = new mb_hlo_executable{session, arguments.executable, results};
+    arguments.bytes = &given(bytes, "a serialised program");
+    arguments.size = size;
+    call(Function::Executable_DeserializeAndLoad, arguments);
+    *executable = wrap(session, arguments.executable);
   });
 }
 
 void mb_hlo_executable_destroy(mb_hlo_executable* executable) {
-  if (executable != nullptr) destroy(Function::LoadedExecutable_Destroy, executable->loaded);
+  if (executable != nullptr) {
+    destroy(Function::Executable_Destroy, executable->program);
+    destroy(Function::LoadedExecutable_Destroy, executable->loaded);
+  }
   delete executable;
 }
 
@@ -159,23 +213,7 @@ mb_hlo_error* mb_hlo_execute(mb_hlo_executable* executable, mb_hlo_buffer* const
     for (std::size_t number = 0; number < argument_count; ++number) {
       buffers[number] = given(arguments[number], "a buffer").buffer;
     }
-    pjrt::Buffer* const* list = buffers.data();
-    pjrt::Buffer** room = found.data();
-    auto run = made<pjrt::Execute>();
-    run.executable = executable->loaded;
-    run.arguments = &list;
-    run.devices = 1;
-    run.argument_count = argument_count;
-    run.results = &room;
-    pjrt::Event* end = nullptr;
-    run.done = &end;
-    call(Function::LoadedExecutable_Execute, run);
-    try {
-      await(end);
-    } catch (...) {
-      for (pjrt::Buffer* each : found) destroy(Function::Buffer_Destroy, each);
-      throw;
-    }
+    run(*executable, buffers.data(), argument_count, found.data(), false);
     for (std::size_t number = 0; number < result_count; ++number) {
       results[number] = new mb_hlo_buffer{executable->session, found[number]};
     }
@@ -197,6 +235,18 @@ mb_hlo_error* mb_hlo_buffer_create(mb_hlo_client* client, mb_hlo_type type,
     call(Function::Client_BufferFromHostBuffer, arguments);
     forget(arguments.done);
     *buffer = new mb_hlo_buffer{session, arguments.buffer};
+  });
+}
+
+mb_hlo_error* mb_hlo_buffer_copy(mb_hlo_buffer* buffer, mb_hlo_buffer** copy) {
+  return guarded([&] {
+    const auto& session = given(buffer, "a buffer").session;
+    given(copy, "room for a buffer");
+    auto arguments = made<pjrt::CopyToDevice>();
+    arguments.buffer = buffer->buffer;
+    arguments.device = session->device;
+    call(Function::Buffer_CopyToDevice, arguments);
+    *copy = new mb_hlo_buffer{session, arguments.made};
   });
 }
 

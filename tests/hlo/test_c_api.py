@@ -53,6 +53,21 @@ def test_a_program_in_c_gets_results_and_errors(tmp_path):
 
 
 @pytest.mark.xdist_group("c_api")
+def test_a_program_in_c_reads_levels_statistics_and_times(tmp_path):
+    program = build_program(FOLDER / "properties_of_c.c", tmp_path / "properties")
+    done = run_program(program, folder=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+
+
+def test_the_tests_call_each_function_of_the_header():
+    header = (FOLDER.parents[1] / "include" / "metalbench" / "hlo.h").read_text()
+    declared = set(re.findall(r"^METALBENCH_HLO_API [^;]*?(mb_hlo_\w+)\(", header, re.M))
+    tests = "".join((FOLDER / each).read_text() for each in ("calls_of_c.c", "properties_of_c.c"))
+    assert len(declared) == 29
+    assert declared - set(re.findall(r"(mb_hlo_\w+)\(", tests)) == set()
+
+
+@pytest.mark.xdist_group("c_api")
 def test_the_example_of_the_docs_runs_from_c_and_from_cpp(tmp_path):
     (example,) = re.findall(r"```c\n(.*?)```", DOCS.read_text(), re.S)
     (tmp_path / "example.c").write_text(example)

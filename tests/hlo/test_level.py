@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from metalbench.errors import DeclarationError
-from metalbench.hlo.plugin.runtime import DEFAULT_LEVEL, LEVEL_VARIABLE, Client, read_level
+from metalbench.hlo.plugin.runtime import (
+    DEFAULT_LEVEL,
+    LEVEL_OPTION,
+    LEVEL_VARIABLE,
+    Client,
+    read_level,
+    read_options,
+)
 from metalbench.hlo.runtime.plan import LEVELS
 
 SUM = b"""func.func @main(%x: tensor<64x64xf32>, %y: tensor<64xf32>) -> tensor<64xf32> {
@@ -35,3 +42,14 @@ def test_another_level_is_refused(monkeypatch, text):
     monkeypatch.setenv(LEVEL_VARIABLE, text)
     with pytest.raises(DeclarationError, match=f"{LEVEL_VARIABLE}: expected 0, 2, 3, got {text}"):
         read_level()
+
+
+def test_the_level_of_compile_options_replaces_the_default():
+    jax = pytest.importorskip("jaxlib._jax")
+    options = jax.CompileOptions()
+    assert read_options(b"", 2) == read_options(options.SerializeAsString(), 2) == 2
+    options.env_option_overrides = [("other", "1"), (LEVEL_OPTION, "0")]
+    assert read_options(options.SerializeAsString(), 2) == 0
+    options.env_option_overrides = [(LEVEL_OPTION, "9")]
+    with pytest.raises(DeclarationError, match=f"{LEVEL_OPTION}: expected 0, 2, 3, got 9"):
+        read_options(options.SerializeAsString(), 2)

@@ -72,8 +72,8 @@ def _concatenate_group(whole: Operation, operands: list[TensorValue]) -> Operati
 # The comparator must be a strict weak order, as the StableHLO specification requires. Otherwise
 # (such as `LT` on NaNs) neither StableHLO nor this lowering defines the result.
 
-# One thread sorts a run by insertion. A GPU runs so many threads at once that merges of all runs
-# take less time than a long insertion.
+# One thread sorts a run by insertion. With the many threads of a GPU, merges of all runs take less
+# time than a long insertion.
 RUN_LENGTH, CPU_RUN_LENGTH = 16, 256
 # Shorter lines are sorted faster than further kernels are dispatched.
 MIN_LINE_LENGTH, CPU_MIN_LINE_LENGTH = 128, 4 * CPU_RUN_LENGTH

@@ -137,16 +137,23 @@ def read_facts(code: bytes, block: Block) -> dict[str, Any]:
     }
 
 
-def check_options(options: bytes) -> None:
-    """Raise Unsupported for a program for several devices: the platform has one."""
+def read_options(options: bytes, level: int) -> int:
+    """Return the optimisation level of compile options, or `level` if they have none.
+
+    Raise Unsupported for a program for several devices: the platform has one.
+    """
     if not options:
-        return
+        return level
     from jaxlib import _jax
 
     found = _jax.CompileOptions.ParseFromString(options)
     count = found.num_replicas * found.num_partitions
     if count > 1:
         raise Unsupported(f"compile options: expected one device, got a program for {count}")
+    for name, value in found.env_option_overrides:
+        if name == LEVEL_OPTION:
+            return parse_level(str(value), LEVEL_OPTION)
+    return level
 
 
 def _find_donated(module: Any) -> list[int]:
@@ -175,6 +182,8 @@ DEFAULT_LEVEL = 3
 # processors.
 MAX_DEFERRED_KERNELS = 16
 LEVEL_VARIABLE = "METALBENCH_HLO_LEVEL"
+# Compile option of one program with its level.
+LEVEL_OPTION = "metalbench_level"
 # StableHLO names in the order of PJRT_Buffer_Type.
 _NAMES = (
     *("", "i1", "i8", "i16", "i32", "i64", "ui8", "ui16", "ui32", "ui64"),
@@ -198,10 +207,14 @@ _INTERNAL = 13
 
 def read_level() -> int:
     """Return the optimisation level for programs of JAX. Raise DeclarationError for another."""
-    text = os.environ.get(LEVEL_VARIABLE) or str(DEFAULT_LEVEL)
+    return parse_level(os.environ.get(LEVEL_VARIABLE) or str(DEFAULT_LEVEL), LEVEL_VARIABLE)
+
+
+def parse_level(text: str, name: str) -> int:
+    """Return an optimisation level, the value of `name`. Raise DeclarationError for another."""
     if text not in map(str, LEVELS):
         expected = ", ".join(map(str, LEVELS))
-        raise DeclarationError(f"{LEVEL_VARIABLE}: expected {expected}, got {text}")
+        raise DeclarationError(f"{name}: expected {expected}, got {text}")
     return int(text)
 
 
@@ -234,12 +247,12 @@ class Client:
 
     def compile(self, code: bytes, options: bytes) -> CompiledProgram:
         """Compile a StableHLO program. Raise Unsupported with the operation's name."""
-        check_options(options)
+        level = read_options(options, self._level)
         executable, facts = compile_with_facts(
             code,
             partial(read_facts, code),
             which="plugin",
-            level=self._level,
+            level=level,
             device=self._kind,
             queue=self.queue,
             may_defer=self._may_defer,
