@@ -93,7 +93,8 @@ class PythonSource final : public cpu::ParsedSource {
     const nb::object given = to_python(constants);
     const nb::object result =
         gpu_ ? engine().attr("build_for_gpu")(handle_, function, given,
-                                              nb::arg("fast_math") = options_.fast_math)
+                                              nb::arg("fast_math") = options_.fast_math,
+                                              nb::arg("architecture") = options_.architecture)
              : engine().attr("build")(
                    handle_, function, given, nb::arg("checked") = options_.checked,
                    nb::arg("fast_math") = options_.fast_math, nb::arg("tools") = options_.tools,
@@ -120,7 +121,7 @@ class PythonSource final : public cpu::ParsedSource {
     const nb::gil_scoped_acquire gil;
     const nb::object result = engine().attr("build_for_gpu")(
         handle_, function, to_python(constants), nb::arg("fast_math") = options_.fast_math,
-        nb::arg("buffer_alignment") = 1);
+        nb::arg("buffer_alignment") = 1, nb::arg("architecture") = options_.architecture);
     return nb::cast<std::string>(result.attr("path"));
   }
 

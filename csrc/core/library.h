@@ -19,6 +19,7 @@ struct CompileOptions {
   bool fast_math = true;           // Metal's default
   std::vector<std::string> tools;  // further checks of a checked build
   bool counted = false;            // count operations of threads; slow
+  std::string architecture = {};   // of the GPU that compiles it, such as `sm_90`
 };
 
 using ConstantKey = std::variant<std::uint32_t, std::string>;  // index or name

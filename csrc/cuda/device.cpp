@@ -77,7 +77,9 @@ class CudaDevice final : public Device {
       throw Unsupported(std::string("cuda: ") + (options.checked ? "checked" : "counted") +
                         " builds run on the `cpu` device; open that one for them");
     }
-    return make_library(gpu_, cache_, front_end_->parse(source, options), options);
+    CompileOptions own = options;
+    own.architecture = gpu_->architecture();
+    return make_library(gpu_, cache_, front_end_->parse(source, own), own);
   }
 
   [[nodiscard]] std::shared_ptr<Storage> allocate(std::size_t size) override {

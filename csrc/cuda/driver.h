@@ -89,6 +89,7 @@ inline constexpr int capability_minor = 76;
   F(cuModuleUnload, ModuleHandle)                                                          \
   F(cuModuleGetFunction, FunctionHandle*, ModuleHandle, const char* name)                  \
   F(cuFuncGetAttribute, int* value, int attribute, FunctionHandle)                         \
+  F(cuFuncSetAttribute, FunctionHandle, int attribute, int value)                          \
   F(cuLaunchKernel, FunctionHandle, unsigned grid_x, unsigned grid_y, unsigned grid_z,     \
     unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes, Stream,   \
     void** parameters, void** extra)

@@ -17,6 +17,8 @@ constexpr std::uint32_t most_groups = 65535;
 constexpr std::uint32_t most_threads_deep = 64;
 // Kernels may load a constant as a whole vector.
 constexpr std::size_t constant_padding = 64;
+// Dynamic threadgroup memory of a launch that needs no permission.
+constexpr std::uint32_t default_shared_bytes = 48 << 10;
 
 mb::Dim3 dim3(const Size3& size) { return {size.x, size.y, size.z}; }
 
@@ -171,6 +173,10 @@ Launch make_launch(const std::shared_ptr<const Gpu>& gpu, const Dispatch& dispat
                            : is_aligned       ? pipeline->modules()
                                               : pipeline->modules_for_unaligned();
   launch.module = modules.of_threads(static_cast<std::uint32_t>(dispatch.threads.count()));
+  launch.shared_bytes = (launch.shared_bytes + 15) / 16 * 16 + modules.product_bytes();
+  if (launch.shared_bytes > default_shared_bytes) {
+    launch.module->allow_dynamic_bytes(launch.shared_bytes);
+  }
   return launch;
 }
 

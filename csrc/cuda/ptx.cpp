@@ -28,6 +28,7 @@ constexpr std::size_t log_bytes = 8192;
 // CUfunction_attribute.
 constexpr int local_size_bytes = 3;
 constexpr int num_regs = 4;
+constexpr int max_dynamic_shared_size_bytes = 8;
 // Limits of a multiprocessor for compute capability 8.0 to 12.0, from NVIDIA's table of technical
 // specifications; the minimum for threads and threadgroup memory. Warps get registers in units of
 // eight per lane.
@@ -50,6 +51,16 @@ std::uint32_t threadgroup_bytes(const std::string& ptx) {
     if (bracket > end || ptx.compare(line, at - line, ".extern ") == 0) continue;
     const std::uint32_t alignment = std::max(number_after(ptx, at + std::strlen(word)), 1U);
     bytes = (bytes + alignment - 1) / alignment * alignment + number_after(ptx, bracket + 1);
+  }
+  return bytes;
+}
+
+// The largest number in a comment such as `// mb_product_bytes 98304` (msl/mb/gpu).
+std::uint32_t largest_product_bytes(const std::string& ptx) {
+  constexpr const char* word = "// mb_product_bytes ";
+  std::uint32_t bytes = 0;
+  for (std::size_t at = ptx.find(word); at != std::string::npos; at = ptx.find(word, at + 1)) {
+    bytes = std::max(bytes, number_after(ptx, at + std::strlen(word)));
   }
   return bytes;
 }
@@ -140,6 +151,12 @@ ModuleResources Module::resources() const {
   return {static_cast<std::uint32_t>(registers), static_cast<std::uint32_t>(bytes)};
 }
 
+void Module::allow_dynamic_bytes(std::uint32_t bytes) const {
+  gpu_->check(gpu_->driver().cuFuncSetAttribute(function_, max_dynamic_shared_size_bytes,
+                                                static_cast<int>(bytes)),
+              "reserve " + std::to_string(bytes) + " bytes of threadgroup memory");
+}
+
 Module::~Module() {
   if (gpu_->lost().empty()) (void)gpu_->driver().cuModuleUnload(handle_);
 }
@@ -149,7 +166,8 @@ Modules::Modules(std::shared_ptr<const Gpu> gpu, std::shared_ptr<ArtifactCache> 
     : gpu_(std::move(gpu)),
       cache_(std::move(cache)),
       ptx_(std::move(ptx)),
-      kernel_(std::move(kernel)) {}
+      kernel_(std::move(kernel)),
+      product_bytes_(largest_product_bytes(ptx_)) {}
 
 std::shared_ptr<const Module> Modules::of_threads(std::uint32_t threads) const {
   const std::lock_guard lock(mutex_);
@@ -181,7 +199,8 @@ std::shared_ptr<const Module> Modules::load(std::uint32_t threads) const {
 std::shared_ptr<const Module> Modules::made(std::uint32_t threads, std::string& image) const {
   auto module = std::make_shared<const Module>(gpu_, image);
   const ModuleResources resources = module->resources();
-  const std::uint32_t blocks = blocks_with_less(resources, threads, threadgroup_bytes(ptx_));
+  const std::uint32_t blocks =
+      blocks_with_less(resources, threads, threadgroup_bytes(ptx_) + product_bytes_);
   if (blocks == 0) return module;
   std::string closer = compile(for_threads(ptx_, threads, blocks));
   auto other = std::make_shared<const Module>(gpu_, closer);

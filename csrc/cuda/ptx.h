@@ -46,6 +46,9 @@ class Module {
 
   [[nodiscard]] FunctionHandle function() const { return function_; }
   [[nodiscard]] ModuleResources resources() const;
+  // Allow launches with this much dynamic threadgroup memory, which may be more than 48 KB. Throws
+  // Error if the GPU has less.
+  void allow_dynamic_bytes(std::uint32_t bytes) const;
 
  private:
   std::shared_ptr<const Gpu> gpu_;
@@ -60,6 +63,8 @@ class Modules {
           std::string kernel);
   // Throws CompileError with the driver's own message.
   [[nodiscard]] std::shared_ptr<const Module> of_threads(std::uint32_t threads) const;
+  // Dynamic threadgroup memory that the kernel's matrix products need after that of its arguments.
+  [[nodiscard]] std::uint32_t product_bytes() const { return product_bytes_; }
 
  private:
   [[nodiscard]] std::shared_ptr<const Module> load(std::uint32_t threads) const;
@@ -71,6 +76,7 @@ class Modules {
   std::shared_ptr<ArtifactCache> cache_;
   std::string ptx_;
   std::string kernel_;
+  std::uint32_t product_bytes_;
   mutable std::mutex mutex_;
   mutable std::map<std::uint32_t, std::shared_ptr<const Module>> modules_;
 };

@@ -15,6 +15,7 @@ from metalbench._core import Error, MachineError
 from metalbench.msl.toolchain.clang import (
     BUFFER_ALIGNMENT,
     GPU,
+    HOPPER,
     BuildOptions,
     Toolchain,
     check_tools,
@@ -231,12 +232,19 @@ def build_for_gpu(
     *,
     fast_math: bool = True,
     buffer_alignment: int = BUFFER_ALIGNMENT,
+    architecture: str = "",
 ) -> CompiledKernel:
     """Compile one kernel to PTX, for NVIDIA GPUs. Checked and counted builds are not supported.
 
-    All of its buffers begin at multiples of `buffer_alignment` bytes. Raise CompileError.
+    All of its buffers begin at multiples of `buffer_alignment` bytes. With the `architecture`
+    `sm_90` the result may be for Hopper GPUs only. Raise CompileError.
     """
-    options = BuildOptions(GPU, fast_math=fast_math, buffer_alignment=buffer_alignment)
+    options = BuildOptions(
+        GPU,
+        fast_math=fast_math,
+        buffer_alignment=buffer_alignment,
+        architecture=HOPPER if architecture == HOPPER else "",
+    )
     return _build_cached(program, function, constants, options)
 
 

@@ -30,6 +30,14 @@ namespace mb {
 
 constexpr int divide_up(int a, int b) { return (a + b - 1) / b; }
 
+}  // namespace mb
+
+#if MB_HOPPER
+#include "gpu/warpgroup_product.h"
+#endif
+
+namespace mb {
+
 // SIMD-groups have consecutive blocks of rows. In a SIMD-group `across` lanes share a row, and each
 // has `run` consecutive columns of it at a time.
 template <int threads, int rows_, int columns_, int across, int run>
@@ -154,15 +162,28 @@ struct tensor_layout {
   static constexpr bool is_fragment =
       scope_traits<Scope>::is_simdgroup && D.m == 16 && D.n == 32 && D.k == 16;
 
-  template <bool fragment, class = void>
+  static constexpr bool is_warpgroup =
+#if MB_HOPPER
+      role == TensorRole::destination && is_warpgroup_shape<Scope>(rows, columns);
+#else
+      false;
+#endif
+
+  template <bool fragment, bool warpgroup, class = void>
   struct choose {
     using type = typename PlainLayout<threads, rows, columns>::type;
   };
   template <class None>
-  struct choose<true, None> {
+  struct choose<true, false, None> {
     using type = FragmentLayout<rows / 16, columns / 16, D.relaxed_precision>;
   };
-  using type = typename choose<is_fragment>::type;
+#if MB_HOPPER
+  template <class None>
+  struct choose<false, true, None> {
+    using type = WarpgroupLayout<threads, rows, columns>;
+  };
+#endif
+  using type = typename choose<is_fragment, is_warpgroup>::type;
 };
 
 }  // namespace mb

@@ -84,6 +84,14 @@ template <class T>
 MB_FUNC void expect_given_operand(const T&) {}
 #endif
 
+#if MB_HOPPER
+// Whether both operands are in memory, with the same elements of 16 bits.
+template <class L, class R>
+inline constexpr bool is_warpgroup_element =
+    is_tensor<L> && is_tensor<R> && is_half_float<typename L::value_type> &&
+    __is_same(typename L::value_type, typename R::value_type);
+#endif
+
 // destination = left right, or += : the elements of this thread.
 template <mpp::tensor_ops::matmul2d_descriptor D, class Scope, class L, class R, class E, class X,
           class Elements>
@@ -107,7 +115,14 @@ MB_FUNC void multiply_matrices(const L& left, const R& right,
   const auto b = right_operand<D.transpose_right>(right, D.n);
   int depth = smaller_of(a.depth, b.depth);
   if constexpr (D.mb_has_static_k()) depth = smaller_of(depth, D.k);
-  add_product<Layout>(sums, scope_traits<Scope>::thread(), a, b, depth);
+#if MB_HOPPER
+  if constexpr (tensor_layout<D, Scope, TensorRole::destination>::is_warpgroup &&
+                is_warpgroup_element<L, R>) {
+    add_product_by_warpgroups<Layout, Scope, __is_same(typename L::value_type, half),
+                              !D.transpose_left, D.transpose_right>(sums, a, b, depth);
+  } else
+#endif
+    add_product<Layout>(sums, scope_traits<Scope>::thread(), a, b, depth);
   finish_operand(a);
   finish_operand(b);
 #pragma clang loop unroll(full)

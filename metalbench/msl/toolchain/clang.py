@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 
@@ -31,7 +31,7 @@ class BuildOptions:
     `mode` is "vectors" or "fibers", for kernels that synchronise, or `GPU`. `checked` builds find
     defects, more of them with `tools`; `counted` builds count operations. Both instrument every
     thread and run as fibers. The buffers of a kernel for a GPU are aligned to `buffer_alignment`
-    bytes.
+    bytes. `architecture` is that of the GPU: `HOPPER`, or empty for every GPU.
     """
 
     mode: str
@@ -40,12 +40,16 @@ class BuildOptions:
     tools: tuple[str, ...] = ()
     counted: bool = False
     buffer_alignment: int = BUFFER_ALIGNMENT
+    architecture: str = ""
 
     @property
     def instrumentation(self) -> str:
         """The kind of instrumentation: `checked`, `counted` or empty."""
         return "checked" if self.checked else "counted" if self.counted else ""
 
+
+# Kernels with tensors use the tensor cores of these GPUs. Other code is the same for every GPU.
+HOPPER = "sm_90"
 
 # The compilation targets: Linux, macOS and NVIDIA GPUs.
 
@@ -126,6 +130,17 @@ NVPTX = CompilationTarget(
     zig_linker=(),
     clang_linker=(),
     debug_in_object=False,
+)
+
+# The same for Hopper GPUs only, whose tensor cores have instructions of their own.
+NVPTX_HOPPER = replace(
+    NVPTX,
+    compiler=(
+        *(each for each in NVPTX.compiler if not each.startswith(("-march", "--cuda-feature"))),
+        "-march=sm_90a",
+        "--cuda-feature=+ptx80",
+        "-DMB_HOPPER=1",
+    ),
 )
 
 

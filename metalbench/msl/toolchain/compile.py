@@ -25,7 +25,7 @@ from metalbench.msl.frontend.edits import TranslationUnit
 from metalbench.msl.frontend.lower import is_metal4
 from metalbench.msl.ir.module import Module
 from metalbench.msl.ir.places import is_own
-from metalbench.msl.toolchain.clang import NVPTX, Toolchain, list_flags, list_superlinear_passes
+from metalbench.msl.toolchain.clang import Toolchain, list_flags, list_superlinear_passes
 from metalbench.msl.toolchain.host_calls import threadgroup_variables
 from metalbench.msl.toolchain.run_tool import (
     CrashedError,
@@ -482,7 +482,7 @@ def optimise(
         return _run_checked(command, module, translate.clang, processor_s=processor_s).stdout
 
     reduced = REDUCED_FOR_GPU
-    if tools.target is not NVPTX:
+    if tools.target.object_format:
         reduced = [*REDUCED, *list_superlinear_passes(tools)]
     return run_with_time_limit(run, ir, options, [] if reasons is None else reasons, reduced)
 

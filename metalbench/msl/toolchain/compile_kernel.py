@@ -23,9 +23,11 @@ from metalbench.msl.toolchain.clang import (
     CONVERGENT_FLAGS,
     GPU,
     GPU_FLAGS,
+    HOPPER,
     LANE_FLAGS,
     NVPTX,
     TENSOR_LANE_FLAGS,
+    NVPTX_HOPPER,
     VECTOR_FLAGS,
     BuildOptions,
     Toolchain,
@@ -375,18 +377,20 @@ def ptx_of(
     fast_math: bool,
     spaces: bool,
     buffer_alignment: int = BUFFER_ALIGNMENT,
+    architecture: str = "",
 ) -> Path:
     """Return the file with the PTX of lowered text, in the same folder.
 
     Its buffers must begin at multiples of `buffer_alignment` bytes. Raises CompileError.
     """
-    tools = replace(find_toolchain(), target=NVPTX)
+    goal = NVPTX_HOPPER if architecture == HOPPER and is_metal4(code.text) else NVPTX
+    tools = replace(find_toolchain(), target=goal)
     options = list_flags(
         checked=False,
         fast_math=fast_math,
         spaces=spaces,
         metal4=is_metal4(code.text),
-        goal=NVPTX,
+        goal=goal,
         passes=GPU_FLAGS,
     )
     target = build_cache.locate_file(
@@ -560,6 +564,7 @@ def _compile_ptx(
         fast_math=options.fast_math,
         spaces=lowered.spaces,
         buffer_alignment=options.buffer_alignment,
+        architecture=options.architecture,
     )
     return {"path": str(path), "engine": "cuda", "widths": (), "lane": ""}
 
