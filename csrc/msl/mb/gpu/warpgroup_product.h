@@ -6,6 +6,7 @@
 
 #include "../tensor_descriptor.h"
 #include "../tensor_scopes.h"
+#include "../traits.h"
 #include "sync.h"
 
 namespace mb {
@@ -73,16 +74,9 @@ struct OperandCopy {
     const long along = by_depth ? from.depth_stride : from.outer_stride;
     const long across = by_depth ? from.outer_stride : from.depth_stride;
     const Memory* const first = from.data + from.origin;
-    is_fast = along == 1 && across % 8 == 0 && u64(first) % 16 == 0 && __nvvm_isspacep_global(first);
+    is_fast =
+        along == 1 && across % 8 == 0 && u64(first) % 16 == 0 && __nvvm_isspacep_global(first);
     data = (const MB_GLOBAL Memory*)first;
-  }
-
-  // Begin to copy elements from `k` on to `to`, an address in threadgroup memory.
-  MB_FUNC void begin(u32 to, int k) const {
-    if (is_fast)
-      copy<true>(to, k);
-    else
-      copy<false>(to, k);
   }
 
   // The words of a descriptor of the operand, in units of 16 bytes: for `by_depth` the distance of
@@ -95,9 +89,10 @@ struct OperandCopy {
     return begin + u32(outer) * line_bytes + u32(step * (by_depth ? 32 : 2 * atom_bytes));
   }
 
- private:
+  // Begin to copy elements from `k` on to `to`, an address in threadgroup memory. A copy that is
+  // not `fast` is complete.
   template <bool fast>
-  MB_FUNC void copy(u32 to, int k) const {
+  MB_FUNC void begin(u32 to, int k) const {
 #pragma clang loop unroll(full)
     for (int turn = 0; turn < turns; ++turn) {
       const int piece = thread + turn * threads;
@@ -110,7 +105,8 @@ struct OperandCopy {
       const bool exists = by_depth ? outer < from.outer : depth < from.depth;
       const int left = by_depth ? from.depth - depth : from.outer - outer;
       const int count = !exists || left < 0 ? 0 : left < 8 ? left : 8;
-      const u32 place = to + u32(block * stage_depth + line) * line_bytes + u32((x ^ (line & 7)) * 16);
+      const u32 place =
+          to + u32(block * stage_depth + line) * line_bytes + u32((x ^ (line & 7)) * 16);
       const long at = outer * from.outer_stride + depth * from.depth_stride;
       if constexpr (fast) {
         // Without elements the address is not read, but must be valid.
@@ -143,7 +139,7 @@ struct OperandCopy {
 #define MB_LIST_3 "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
 #define MB_LIST_4 "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79"
 #define MB_LIST_5 "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
-#define MB_LIST_6                                                                            \
+#define MB_LIST_6                                                                          \
   "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, " \
   "%111"
 #define MB_LIST_7                                                                              \
@@ -158,19 +154,20 @@ struct OperandCopy {
 #define MB_OUT_32(i) MB_OUT_16(i), MB_OUT_16(i + 16)
 #define MB_OUT_64(i) MB_OUT_32(i), MB_OUT_32(i + 32)
 #define MB_OUT_128(i) MB_OUT_64(i), MB_OUT_64(i + 64)
-#define MB_WGMMA(columns, sums, type)                                                          \
-  if constexpr (n == columns) {                                                                \
-    asm volatile("{ .reg .pred adds; setp.eq.b32 adds, 0, 0; "                                 \
-                 "wgmma.mma_async.sync.aligned.m64n" #columns "k16.f32." type "." type " {"    \
-                 MB_SUMS_##sums "}, %[a], %[b], adds, 1, 1, %[ta], %[tb]; }"                   \
-                 : MB_OUT_##sums(0)                                                            \
-                 : [a] "l"(a), [b] "l"(b), [ta] "n"(int(left_across)), [tb] "n"(int(right_across))); \
-    return;                                                                                    \
+#define MB_WGMMA(columns, sums, type)                                                             \
+  if constexpr (n == columns) {                                                                   \
+    asm volatile(                                                                                 \
+        "{ .reg .pred adds; setp.eq.b32 adds, 0, 0; "                                             \
+        "wgmma.mma_async.sync.aligned.m64n" #columns "k16.f32." type "." type " {" MB_SUMS_##sums \
+        "}, %[a], %[b], adds, 1, 1, %[ta], %[tb]; }"                                              \
+        : MB_OUT_##sums(0)                                                                        \
+        : [a] "l"(a), [b] "l"(b), [ta] "n"(int(left_across)), [tb] "n"(int(right_across)));       \
+    return;                                                                                       \
   }
-#define MB_WGMMAS(type)      \
-  MB_WGMMA(32, 16, type)     \
-  MB_WGMMA(64, 32, type)     \
-  MB_WGMMA(128, 64, type)    \
+#define MB_WGMMAS(type)   \
+  MB_WGMMA(32, 16, type)  \
+  MB_WGMMA(64, 32, type)  \
+  MB_WGMMA(128, 64, type) \
   MB_WGMMA(256, 128, type)
 
 // Add the product of 64 x 16 and 16 x n elements to a thread's sums. The operands are descriptors;
@@ -211,8 +208,8 @@ MB_FUNC void add_product_by_warpgroups(float* sums, const Left& left, const Righ
   // their registers allow it. A multiprocessor has 227 KB.
   constexpr int room = threads * Layout::capacity <= 128 * 128 ? 112 << 10 : 226 << 10;
   constexpr int fitting = (room - atom_bytes) / stage_bytes;
-  constexpr int stages = fitting < 3 ? 3 : fitting < 6 ? fitting : 6;
-  constexpr int ahead = stages - 2;
+  constexpr int stages = fitting < 2 ? 2 : fitting < 6 ? fitting : 6;
+  constexpr int ahead = stages - 1;
   const int thread = scope_traits<Scope>::thread();
   if (thread >= threads) return;
   const u32 memory = product_memory<stages * stage_bytes + atom_bytes>();
@@ -220,47 +217,60 @@ MB_FUNC void add_product_by_warpgroups(float* sums, const Left& left, const Righ
   const RightCopy right_copy(right, thread);
   const int count = divide_up(depth, stage_depth);
   const int outer = thread / warpgroup_threads * (Layout::tiles * 64);
+  const auto synchronise = []() __attribute__((always_inline)) {
+    asm volatile("bar.sync 15, %0;" ::"n"(threads) : "memory");
+  };
 
-  const auto begin = [&](int stage, int at) __attribute__((always_inline)) {
-    if (at < count) {
-      left_copy.begin(memory + u32(stage * stage_bytes), at * stage_depth);
-      right_copy.begin(memory + u32(stage * stage_bytes + LeftCopy::bytes), at * stage_depth);
+  const auto multiply = [&](auto is_fast) __attribute__((always_inline)) {
+    constexpr bool fast = decltype(is_fast)::value;
+    const auto begin = [&](int stage, int at) __attribute__((always_inline)) {
+      if (at < count) {
+        const u32 to = memory + u32(stage * stage_bytes);
+        left_copy.template begin<fast>(to, at * stage_depth);
+        right_copy.template begin<fast>(to + u32(LeftCopy::bytes), at * stage_depth);
+      }
+      asm volatile("cp.async.commit_group;" ::: "memory");
+    };
+#pragma clang loop unroll(full)
+    for (int i = 0; i < ahead; ++i) begin(i, i);
+    int stage = 0, next = ahead;
+#pragma clang loop unroll(disable)
+    for (int at = 0; at < count; ++at) {
+      asm volatile("cp.async.wait_group %0;" ::"n"(ahead - 1) : "memory");
+      // The tensor cores read memory past the caches of ordinary accesses.
+      asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+      synchronise();
+      const u32 left_begin = memory + u32(stage * stage_bytes);
+      const u32 right_begin = left_begin + u32(LeftCopy::bytes);
+      asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+#pragma clang loop unroll(full)
+      for (int step = 0; step < stage_depth / 16; ++step) {
+        const u64 b = RightCopy::layout | (RightCopy::place(right_begin, 0, step) & 0x3ffff) >> 4;
+#pragma clang loop unroll(full)
+        for (int tile = 0; tile < Layout::tiles; ++tile) {
+          const u32 from = LeftCopy::place(left_begin, outer + tile * 64, step);
+          const u64 a = LeftCopy::layout | (from & 0x3ffff) >> 4;
+          add_by_warpgroup<Layout::columns, is_half, !left_by_depth, !right_by_depth>(
+              sums + tile * Layout::of_tile, a, b);
+        }
+      }
+      asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+      // While these products run, those before them are complete, so that all threads can
+      // overwrite their stage.
+      asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
+      synchronise();
+      begin(next, at + ahead);
+      stage = stage == stages - 1 ? 0 : stage + 1;
+      next = next == stages - 1 ? 0 : next + 1;
     }
-    asm volatile("cp.async.commit_group;" ::: "memory");
   };
 
   // Another product may still read the memory.
-  asm volatile("bar.sync 15, %0;" ::"n"(threads) : "memory");
-#pragma clang loop unroll(full)
-  for (int i = 0; i < ahead; ++i) begin(i, i);
-  int stage = 0, next = ahead;
-#pragma clang loop unroll(disable)
-  for (int at = 0; at < count; ++at) {
-    asm volatile("cp.async.wait_group %0;" ::"n"(ahead - 1) : "memory");
-    // The tensor cores read memory past the caches of ordinary accesses.
-    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-    asm volatile("bar.sync 15, %0;" ::"n"(threads) : "memory");
-    const u32 left_begin = memory + u32(stage * stage_bytes);
-    const u32 right_begin = left_begin + u32(LeftCopy::bytes);
-    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-#pragma clang loop unroll(full)
-    for (int step = 0; step < stage_depth / 16; ++step) {
-      const u64 b = RightCopy::layout | (RightCopy::place(right_begin, 0, step) & 0x3ffff) >> 4;
-#pragma clang loop unroll(full)
-      for (int tile = 0; tile < Layout::tiles; ++tile) {
-        const u32 from = LeftCopy::place(left_begin, outer + tile * 64, step);
-        const u64 a = LeftCopy::layout | (from & 0x3ffff) >> 4;
-        add_by_warpgroup<Layout::columns, is_half, !left_by_depth, !right_by_depth>(
-            sums + tile * Layout::of_tile, a, b);
-      }
-    }
-    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-    begin(next, at + ahead);
-    stage = stage == stages - 1 ? 0 : stage + 1;
-    next = next == stages - 1 ? 0 : next + 1;
-    // The products before these are complete, so that their stage can be overwritten.
-    asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
-  }
+  synchronise();
+  if (left_copy.is_fast && right_copy.is_fast)
+    multiply(metal::bool_constant<true>());
+  else
+    multiply(metal::bool_constant<false>());
   asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
 #pragma clang loop unroll(full)
   for (int i = 0; i < Layout::capacity; ++i) asm volatile("" : "+f"(sums[i])::"memory");
