@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import shlex
 from collections.abc import Iterable
 from importlib import import_module
 from typing import IO, Any
@@ -13,6 +14,9 @@ from metalbench.cli.interruption import INTERRUPTED, MESSAGE, raise_from_now_on
 from metalbench.errors import suggestion
 from metalbench.report.console import echo
 from metalbench.safe_text import terminal_text
+
+# The key of the command line in a context's `meta`.
+COMMAND_LINE = "metalbench.command_line"
 
 
 class CommandFailure(click.ClickException):
@@ -85,6 +89,7 @@ OWN = {
     "compare": "compare:compare",
     "history": "history:history",
     "summary": "summary:summary",
+    "report": "report:report",
     "leaderboard": "leaderboard:leaderboard",
     "certify": "certify:certify",
     "reproduce": "reproduce:reproduce",
@@ -117,6 +122,7 @@ Start here:
   metalbench history           every kernel over time: did it get slower?
   metalbench leaderboard       the fastest known kernel of every task, also as a page
   metalbench summary           what changed since `metalbench run --save NAME`
+  metalbench report latest --html run.html  a stored run as a page
   metalbench certify softmax   a kernel measured for a contribution, and a file to reproduce it
   metalbench check softmax     all that is wrong with a kernel: races, bounds, memory not written
   metalbench compile a.metal   any MSL file: its errors, and what its kernels take
@@ -140,10 +146,15 @@ class ErrorsAreMessages(click.Group):
     Interrupted commands print a message and exit with 130; click itself exits with 1.
     """
 
-    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
-        """Read the command line."""
+    def make_context(
+        self, info_name: str | None, args: list[str], *arguments: Any, **options: Any
+    ) -> click.Context:
+        """Read the command line, and keep it for records of runs."""
+        command = shlex.join(("metalbench", *args))
         try:
-            return super().make_context(*arguments, **options)
+            ctx = super().make_context(info_name, args, *arguments, **options)
+            ctx.meta[COMMAND_LINE] = command
+            return ctx
         except click.ClickException as error:
             raise _sanitise(error) from error.__cause__
         except KeyboardInterrupt:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from metalbench.compare.results import ResultSet
     from metalbench.kernel.library import Entry
     from metalbench.sandbox.resources import Limits
+    from metalbench.store.store import Store
     from metalbench.workers.pool import Workers
 
 
@@ -58,26 +59,44 @@ def result_set(name: str, db: Path | None) -> ResultSet:
     Raises click.UsageError for an unknown name.
     """
     from metalbench.compare.results import ResultSet
-    from metalbench.store.database import store_path
-    from metalbench.store.store import Store
 
     if Path(name).is_file():
         return ResultSet.of_file(Path(name))
-    run, latest = RUN.fullmatch(name), LATEST.fullmatch(name)
+    with open_store(name, db) as store:
+        number = find_run(store, name)
+        shown = f"run:{number}" if LATEST.fullmatch(name) else name
+        return ResultSet.of_run(store, number, shown)
+
+
+def open_store(name: str, db: Path | None) -> Store:
+    """Open the store that has the run `name`; raise click.UsageError if there is none yet."""
+    from metalbench.store.database import store_path
+    from metalbench.store.store import Store
+
     path = store_path(db)
     if not path.exists():
         raise click.UsageError(
             f"{name}: there is no such file, and the store {path} is empty; `metalbench run` "
             "fills it, and --save NAME gives a run a name"
         )
-    with Store(path) as store:
-        if run is not None:
-            return ResultSet.of_run(store, int(run[1]), name)
-        if latest is not None:
-            return ResultSet.of_latest(store, int(latest[1] or 0), name)
-        saved = store.baselines()
-        if name in saved:
-            return ResultSet.of_run(store, saved[name], name)
+    return Store(path)
+
+
+def find_run(store: Store, name: str) -> int:
+    """Return the number of the run `name` of a store: run:12, latest~1, or a name of `--save`.
+
+    Raises click.UsageError for an unknown name, StoreError for too few runs.
+    """
+    from metalbench.compare.results import find_latest
+
+    run, latest = RUN.fullmatch(name), LATEST.fullmatch(name)
+    if run is not None:
+        return int(run[1])
+    if latest is not None:
+        return find_latest(store, int(latest[1] or 0), name)
+    saved = store.baselines()
+    if name in saved:
+        return saved[name]
     listed = f"one of the saved names {', '.join(saved)}" if saved else "a name of `run --save`"
     raise click.UsageError(
         f"{name}: expected a file of `run --json`, run:NUMBER, latest, latest~1, NAME@REVISION, "
@@ -543,8 +562,11 @@ class RunConfig:
     recorded: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, options: Options) -> RunConfig:
-        """Read the options; raise click.UsageError for options that --ab-control cannot have."""
+    def of(cls, options: Options, command_line: str = "") -> RunConfig:
+        """Read the options; raise click.UsageError for options that --ab-control cannot have.
+
+        The store keeps the `command_line` with the run.
+        """
         for name in NOT_FOR_CONTROL:
             if options["ab_control"] and options[name]:
                 raise click.UsageError(
@@ -567,7 +589,7 @@ class RunConfig:
             capture=options["capture"],
             fail_fast=options["fail_fast"],
             ab_control=options["ab_control"],
-            recorded=make_plain(options),
+            recorded={**make_plain(options), "command_line": command_line},
         )
 
     @property

@@ -121,7 +121,8 @@ def export(
         from metalbench.report.page.document import to_html
         from metalbench.report.page.model import page_of_results
 
-        return to_html(page_of_results(results, facts, here, seconds))
+        command_line = str(config.recorded.get("command_line", ""))
+        return to_html(page_of_results(results, facts, here, seconds, command_line=command_line))
 
     results = outcome.results
     forms: dict[str, Callable[[], str]] = {

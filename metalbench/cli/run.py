@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from metalbench.cli.group import CommandFailure
+from metalbench.cli.group import COMMAND_LINE, CommandFailure
 from metalbench.cli.interruption import INTERRUPTED
 from metalbench.cli.machine import Machine, on_options, open_machine, warn
 from metalbench.cli.options import (
@@ -570,7 +570,7 @@ def run(ctx: click.Context, /, **options: Any) -> None:
     Exit codes: 0 all correct and nothing that --fail-on names; 1 otherwise; 2 wrong usage or
     environment; 130 interrupted. In GitHub Actions, faults are annotated at their lines.
     """
-    config = RunConfig.of(apply_quick(ctx, options))
+    config = RunConfig.of(apply_quick(ctx, options), ctx.meta.get(COMMAND_LINE, ""))
     if config.ab_control:
         ctx.exit(_run_control(config))
     with open_machine(config.machine, traces=config.capture is not None) as machine:

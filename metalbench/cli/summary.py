@@ -47,7 +47,8 @@ def summary(ctx: click.Context, /, before: str | None, after: str, **options: An
 
     name = before or _baseline(options["db"])
     found = compare(*(result_set(each, options["db"]) for each in (name, after)))
-    console(to_stderr=is_taken(options)).print(changes(found), soft_wrap=True)
+    out = console(to_stderr=is_taken(options))
+    out.print(changes(found), soft_wrap=True)
     if options["markdown_file"]:
         write_text(options["markdown_file"], to_markdown(found, only_changes=True))
     ctx.exit(int(fails(found, options["fail_on"])))

@@ -162,17 +162,6 @@ class ResultSet:
         return cls(name, _device(entries[0]), tuple(map(row_from_entry, entries)), others)
 
     @classmethod
-    def of_latest(cls, store: Store, back: int, name: str) -> ResultSet:
-        """Read the run `back` runs before the latest; raises StoreError for too few runs."""
-        known = store.runs(back + 1)
-        if len(known) <= back:
-            raise StoreError(
-                f"[store] {store.path}: {name} is {back} before the latest run, and there are "
-                f"{len(known)}; `metalbench run` makes more"
-            )
-        return cls.of_run(store, known[back], f"run:{known[back]}")
-
-    @classmethod
     def of_file(cls, path: Path) -> ResultSet:
         """Read a file of `metalbench run --json`.
 
@@ -182,6 +171,17 @@ class ResultSet:
         device = f"{document.device.kind} ({document.device.name})"
         rows = tuple(_make_row(row, document.environment) for row in document.results)
         return cls(str(path), device, rows)
+
+
+def find_latest(store: Store, back: int, name: str) -> int:
+    """Return the number of the run `back` runs before the latest; raises StoreError without it."""
+    known = store.runs(back + 1)
+    if len(known) <= back:
+        raise StoreError(
+            f"[store] {store.path}: {name} is {back} before the latest run, and there are "
+            f"{len(known)}; `metalbench run` makes more"
+        )
+    return known[back]
 
 
 def _find_other_runs(store: Store, entry: HistoryEntry) -> tuple[HistoryEntry, ...]:

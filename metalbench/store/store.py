@@ -37,6 +37,7 @@ from metalbench.store.records import (
     read_records_at,
 )
 from metalbench.store.rows import read_samples, result_columns, sample_rows
+from metalbench.store.stored_run import StoredRun, read_stored_run
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -226,6 +227,11 @@ class Store:
         """Return every result of run number `run`, in order; an empty list for an unknown run."""
         with translate_errors(self.path):
             return read_results(self._connection, run)
+
+    def read_run(self, number: int) -> StoredRun:
+        """Return run `number` with its results; raises StoreError if it has none."""
+        with translate_errors(self.path):
+            return read_stored_run(self._connection, number)
 
     def samples(self, result: int) -> dict[str, NDArray[Any]]:
         """Return raw samples by series: kernel, reference, floor (ns), kernel_first, look.

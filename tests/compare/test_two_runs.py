@@ -14,7 +14,7 @@ from example_rows import results, row
 from rich.console import Console
 
 from metalbench.compare.comparison import compare
-from metalbench.compare.results import ComparedRow, ResultSet
+from metalbench.compare.results import ComparedRow, ResultSet, find_latest
 from metalbench.errors import MetalBenchError, StoreError
 from metalbench.report import comparison as report
 from metalbench.report.console import PIPE_WIDTH
@@ -118,9 +118,9 @@ def test_a_file_equals_the_run_that_it_was_exported_from(tmp_path: Path) -> None
         for result in both:
             store.record(run, result)
         kept = ResultSet.of_run(store, run, "run:1")
-        assert ResultSet.of_latest(store, 0, "latest") == kept
+        assert ResultSet.of_run(store, find_latest(store, 0, "latest"), kept.name) == kept
         with pytest.raises(StoreError, match="latest~1 is 1 before the latest run, and"):
-            ResultSet.of_latest(store, 1, "latest~1")
+            find_latest(store, 1, "latest~1")
         with pytest.raises(StoreError, match="no results of run 7; the latest are 1"):
             ResultSet.of_run(store, 7, "run:7")
     read = ResultSet.of_file(path)

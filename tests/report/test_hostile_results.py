@@ -166,6 +166,7 @@ def test_documents_are_harmless(records: Store) -> None:
         "JSON of records": leaderboard.to_json(found, past),
         "JSON of findings": findings.findings_json([FINDINGS]),
         "JSON of a comparison": comparison.to_json(hostile_comparison()),
+        "Markdown of a comparison": comparison.to_markdown(hostile_comparison()),
         "JSON of a tuning": tuning.to_json(TUNING),
         "SARIF": findings.to_sarif([FINDINGS], Path.cwd()),
         "Markdown of results": ci.to_markdown(RESULTS, 1.0),
@@ -192,6 +193,7 @@ def test_every_writer_of_documents_is_walked() -> None:
     """A new function `to_...` of a report belongs into the test above."""
     walked = {
         ("comparison", "to_json"),
+        ("comparison", "to_markdown"),
         ("export", "to_csv"),
         ("export", "to_json"),
         ("generations", "to_csv"),  # by `lines_of_csv`

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from metalbench.report import numbers
 from metalbench.report.generations import explain_figures, fast_p_plot, figure_lines
 from metalbench.report.page.model import Board, KernelRow, Page
 from metalbench.report.page.roofline import MARKS, roofline_plot
-from metalbench.report.page.source import split_source
+from metalbench.report.page.source import Header, separate_headers, split_source
 from metalbench.report.render import read_asset, render_template
 from metalbench.report.warnings import CLOCKS, SIMULATION, device_line, simulation_notice
 from metalbench.stats import CONFIDENCE, Interval
@@ -51,7 +52,9 @@ def to_html(page: Page) -> str:
         "kernels.html",
         title=page.title,
         lead=page.lead,
+        facts=page.facts,
         notes=notes,
+        headers=[(each, split_source(each.text)) for each in _list_headers(page)],
         boards=[_board(board, number) for number, board in enumerate(page.boards)],
         marks=MARKS,
         number_columns=(*INTERVALS, "records"),
@@ -65,6 +68,7 @@ def page_of_generations(columns: Sequence[FolderFigures], baseline: str) -> str:
     return _render(
         "generations.html",
         title="Generated kernels",
+        facts=(),
         lead="Shares of kernels that compile, are correct and are fast: "
         + ", ".join(each.name for each in columns),
         notes=(" ".join(explain_figures(baseline)),),
@@ -89,6 +93,83 @@ def _render(template: str, **content: Any) -> str:
     return render_template(template, style=style, script=script, policy=policy, **content)
 
 
+def _list_headers(page: Page) -> list[Header]:
+    """Return every header that a kernel of the page includes, once."""
+    found = {
+        header.key: header
+        for board in page.boards
+        for row in board.rows
+        for header in separate_headers(row.source)[1]
+    }
+    return list(found.values())
+
+
+# Bars of the ratios: a line from 1 to the ratio, and one for its interval, on one scale of
+# logarithms. A bar is in an area of 100 by 12.
+
+BAR_WIDTH = 100.0
+# The scale has at least these ratios, and no ratio beyond the others.
+LEAST_SCALE, LARGEST_SCALE = 2.0, 100.0
+
+
+def _draw_bars(rows: Sequence[KernelRow]) -> list[dict[str, float] | None]:
+    """Return the places of 1, of the ratio and of its ends for each row; None without a ratio."""
+    most = max(
+        (
+            max(end, 1 / end)
+            for row in rows
+            if row.ratio is not None
+            for end in (row.ratio.value, *row.ratio.useful_ends)
+            if end is not None and end > 0
+        ),
+        default=LEAST_SCALE,
+    )
+    scale = math.log(min(max(most, LEAST_SCALE), LARGEST_SCALE))
+
+    def place(ratio: float | None, otherwise: float) -> float:
+        if ratio is None or ratio <= 0:
+            return otherwise
+        share = min(1.0, max(-1.0, math.log(ratio) / scale))
+        return round(BAR_WIDTH * (1 + share) / 2, 1)
+
+    bars: list[dict[str, float] | None] = []
+    for row in rows:
+        if row.ratio is None or row.ratio.value <= 0:
+            bars.append(None)
+            continue
+        value, (low, high) = place(row.ratio.value, 0.0), row.ratio.useful_ends
+        bars.append(
+            {
+                "one": BAR_WIDTH / 2,
+                "value": value,
+                "begin": min(value, BAR_WIDTH / 2),
+                "width": round(abs(value - BAR_WIDTH / 2), 1),
+                "low": place(low, 0.0),
+                "high": place(high, BAR_WIDTH),
+            }
+        )
+    return bars
+
+
+STRIP_WIDTH, STRIP_EDGE = 600.0, 4.0
+
+
+def _draw_strip(row: KernelRow) -> dict[str, Any] | None:
+    """Return the distribution of a kernel's samples: a stroke for each, and the ends of the axis.
+
+    Samples beyond the 98 % quantile are drawn at the end of the axis.
+    """
+    if len(row.samples_ns) < 2:
+        return None
+    ordered = sorted(row.samples_ns)
+    low, high = ordered[0], ordered[min(len(ordered) - 1, round(0.98 * (len(ordered) - 1)))]
+    span = (high - low) or 1.0
+    inner = STRIP_WIDTH - 2 * STRIP_EDGE
+    places = (STRIP_EDGE + inner * min(1.0, (each - low) / span) for each in row.samples_ns)
+    path = "".join(f"M{place:.1f} 4v16" for place in places)
+    return {"path": path, "width": STRIP_WIDTH, "low": low, "high": high}
+
+
 def _board(board: Board, number: int) -> dict[str, Any]:
     """Return what the template shows of a board."""
     engine = f", {board.engine}" if board.engine else ""
@@ -109,9 +190,12 @@ def _board(board: Board, number: int) -> dict[str, Any]:
                 "anchor": anchor,
                 "cells": list(_cells(row, columns)),
                 "facts": _facts(row),
-                "tokens": split_source(row.source),
+                "tokens": split_source(separate_headers(row.source)[0]),
+                "headers": separate_headers(row.source)[1],
+                "strip": _draw_strip(row),
+                "bar": bar,
             }
-            for row, anchor in zip(board.rows, anchors, strict=True)
+            for row, anchor, bar in zip(board.rows, anchors, _draw_bars(board.rows), strict=True)
         ],
         "plot": plot,
         "plot_caption": _explain_plot(board, simulated=simulation is not None),

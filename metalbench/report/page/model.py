@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from metalbench.devices import find_kind
 from metalbench.measure.analysis import Peaks
 from metalbench.measure.measurement import LAUNCH_BOUND
+from metalbench.report import numbers
 from metalbench.report.summary import summary_lines
-from metalbench.report.warnings import format_marks
-from metalbench.stats import Interval
+from metalbench.report.warnings import brief_mark_lines, list_marks
+from metalbench.stats import Interval, Verdict, geometric_mean
 from metalbench.store.records import Record, RecordPlace
-from metalbench.store.result import DeviceFacts, Result
+from metalbench.store.result import DeviceFacts, Result, Status
+from metalbench.store.stored_run import StoredResult, StoredRun
 
 if TYPE_CHECKING:
+    from metalbench.measure.measurement import Measurement
     from metalbench.store.environment import Environment
+
+
+# Samples of one kernel on a page: enough to see modes, drift and outliers.
+MOST_SAMPLES = 120
 
 
 @dataclass(frozen=True)
@@ -35,7 +46,8 @@ class RecordStep:
 class KernelRow:
     """One kernel. Times are in ns; `gflops` and `gbytes_per_s` are in 10^9 per second.
 
-    `failures` are messages; `history` is the latest first, empty for a run.
+    `failures` are messages; `history` is the latest first, empty for a run. `samples_ns` are times
+    of the kernel in their order, at most `MOST_SAMPLES`.
     """
 
     task: str
@@ -60,6 +72,7 @@ class KernelRow:
     failures: tuple[str, ...] = ()
     facts: tuple[tuple[str, str], ...] = ()
     history: tuple[RecordStep, ...] = ()
+    samples_ns: tuple[float, ...] = ()
 
     @property
     def intensity(self) -> float | None:
@@ -85,11 +98,12 @@ class Board:
 
 @dataclass(frozen=True)
 class Page:
-    """A page: title, lead text, and a board for each device."""
+    """A page: title, lead text, facts such as the date, and a board for each device."""
 
     title: str
     lead: str
     boards: tuple[Board, ...] = field(default=())
+    facts: tuple[tuple[str, str], ...] = ()
 
     @property
     def of_records(self) -> bool:
@@ -205,14 +219,37 @@ WHAT = "One run: every kernel checked, and timed in pairs with MLX on the same d
 
 
 def page_of_results(
-    results: Sequence[Result], device: DeviceFacts, environment: Environment, seconds: float
+    results: Sequence[Result],
+    device: DeviceFacts,
+    environment: Environment,
+    seconds: float,
+    *,
+    command_line: str = "",
 ) -> Page:
-    """Return a page of a run that took `seconds`."""
+    """Return a page of a run that took `seconds` and has ended just now."""
     facts = _result_facts(environment)
     rows = tuple(_result_row(result, facts) for result in results)
     engine = environment.engine if find_kind(device.kind).is_simulated else ""
-    lines = (*summary_lines(results, seconds), *format_marks(results))
-    return Page("MetalBench run", WHAT, (Board(device, engine, rows, lines),))
+    lines = (*summary_lines(results, seconds), *brief_mark_lines(results))
+    now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    run = _run_facts(now, command_line, environment.revision, environment.as_dict())
+    return Page("MetalBench run", WHAT, (Board(device, engine, rows, lines),), run)
+
+
+def _run_facts(
+    date: str, command_line: str, revision: str | None, environment: Mapping[str, Any]
+) -> tuple[tuple[str, str], ...]:
+    """Return date, command, revision and machine of a run, as far as they are known."""
+    versions = environment.get("versions", {})
+    found = {
+        "date": date,
+        "command": command_line,
+        "MetalBench": " ".join(filter(None, (versions.get("metalbench"), revision))),
+        "MLX": versions.get("mlx", ""),
+        "machine": ", ".join(filter(None, map(environment.get, ("cpu", "os")))),
+        "Python": environment.get("python", ""),
+    }
+    return tuple((name, value) for name, value in found.items() if value)
 
 
 def _result_facts(environment: Environment) -> tuple[tuple[str, str], ...]:
@@ -247,7 +284,81 @@ def _result_row(result: Result, facts: tuple[tuple[str, str], ...]) -> KernelRow
         launch_bound=measured is not None and measured.launch_bound,
         gflops=work.gflops if work is not None else None,
         gbytes_per_s=work.gbytes_per_s if work is not None else None,
-        notes=result.notes,
+        notes=(*_explain_marks(measured), *result.notes),
         failures=tuple(f"at {each.stage}: {each.message}" for each in result.failures),
         facts=facts,
+        samples_ns=thin_samples(measured.samples.candidate_ns) if measured is not None else (),
+    )
+
+
+def _explain_marks(measured: Measurement | None) -> tuple[str, ...]:
+    return tuple(f"{mark}: {why}" for mark, why in list_marks(measured)) if measured else ()
+
+
+def thin_samples(times_ns: NDArray[Any]) -> tuple[float, ...]:
+    """Return at most `MOST_SAMPLES` of the times, evenly spaced in their order."""
+    places = np.linspace(0, times_ns.size - 1, min(MOST_SAMPLES, times_ns.size)).round().astype(int)
+    return tuple(float(each) for each in times_ns[places])
+
+
+# A page of a stored run.
+
+
+def page_of_run(run: StoredRun, samples: Callable[[int], Mapping[str, NDArray[Any]]]) -> Page:
+    """Return a page of a run of the store; `samples` returns those of a result's number."""
+    entries = [each.entry for each in run.results]
+    engine = entries[0].engine if run.device.simulated else ""
+    rows = tuple(_row_of_stored(each, samples(each.entry.id)) for each in run.results)
+    facts = _run_facts(run.started_at, run.command_line, entries[0].revision, run.environment)
+    ended = run.outcome or "not finished"
+    board = Board(run.device, engine, rows, tuple(_summarise_run(run)))
+    return Page(f"MetalBench run {run.number}", WHAT, (board,), (*facts, ("state", ended)))
+
+
+def _summarise_run(run: StoredRun) -> Iterator[str]:
+    """Yield the number of correct kernels, the verdicts and the mean of a stored run."""
+    entries = [each.entry for each in run.results]
+    right = sum(each.status == Status.CORRECT.value for each in entries)
+    yield f"{right} of {len(entries)} correct."
+    verdicts = [each.verdict for each in entries]
+    counts = [f"{verdicts.count(each.value)} {each.value}" for each in Verdict]
+    counts = [each for each in counts if not each.startswith("0 ")]
+    if counts:
+        bounded = [
+            each.ratio for each in entries if each.ratio and None not in each.ratio.useful_ends
+        ]
+        line = f"Against MLX: {', '.join(counts)}."
+        if len(bounded) > 1:
+            mean = numbers.ratio(geometric_mean(bounded))
+            line += f" Geometric mean of the ratios of {len(bounded)} kernels: {mean}."
+        yield line
+
+
+def _row_of_stored(result: StoredResult, samples: Mapping[str, NDArray[Any]]) -> KernelRow:
+    entry = result.entry
+    time_ns = entry.kernel_ns if entry.gpu_ns is None else entry.gpu_ns
+    floor_ns = result.floor_ns
+    return KernelRow(
+        task=entry.task,
+        set=result.set,
+        dtype=entry.dtype,
+        size=entry.size,
+        status=entry.status,
+        kernel=entry.kernel,
+        source=result.source,
+        source_hash=entry.source_hash,
+        extents=entry.sizes,
+        tunables=entry.tunables,
+        time_ns=entry.kernel_ns,
+        reference_ns=entry.reference_ns,
+        ratio=entry.ratio,
+        verdict=entry.verdict,
+        clock=entry.clock,
+        launch_bound=bool(time_ns and floor_ns and time_ns.value < LAUNCH_BOUND * floor_ns),
+        gflops=rate(time_ns, result.gflops),
+        gbytes_per_s=rate(time_ns, result.gbytes_per_s),
+        notes=(*(f"{entry.verdict}: {each}" for each in result.reasons), *result.notes),
+        failures=tuple(f"at {each.stage}: {each.message}" for each in result.failures),
+        facts=(("measured", entry.recorded_at),),
+        samples_ns=thin_samples(samples["kernel"]) if "kernel" in samples else (),
     )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 from operator import itemgetter
@@ -86,3 +89,55 @@ def split_source(source: str) -> list[tuple[str, str]]:
 def _class_of(kind: Any) -> str:
     """Return the CSS class of a token type: that of the nearest ancestor with one."""
     return next((CLASSES[each] for each in reversed(kind.split()) if each in CLASSES), "")
+
+
+# Headers that a stored source has in place of its `#include`s, so that a page shows each once.
+
+_OPENS = re.compile(r"#ifndef METALBENCH_INCLUDED_(\d+)")
+_CONDITIONAL = re.compile(r"\s*#\s*(if|ifdef|ifndef|endif)\b")
+
+
+@dataclass(frozen=True)
+class Header:
+    """A header without those that it includes. `key` is the same for the same text."""
+
+    key: str
+    text: str
+
+    @property
+    def title(self) -> str:
+        """The first line of the comment at its top, or nothing."""
+        lines = (line.strip() for line in self.text.splitlines())
+        first = next((line for line in lines if line), "")
+        return first.removeprefix("//").strip() if first.startswith("//") else ""
+
+
+def separate_headers(source: str) -> tuple[str, tuple[Header, ...]]:
+    """Return a kernel's own lines and the headers that it includes, each with a line in its place.
+
+    A text whose guards do not match is returned as it is.
+    """
+    headers: dict[str, Header] = {}
+    blocks: list[list[str]] = [[]]
+    depths = [0]
+    lines = iter(source.splitlines())
+    for line in lines:
+        if _OPENS.fullmatch(line):
+            blocks.append([])
+            depths.append(1)
+            next(lines, None)
+            continue
+        match = _CONDITIONAL.match(line)
+        if match:
+            depths[-1] += -1 if match[1] == "endif" else 1
+        if len(blocks) > 1 and depths[-1] == 0:
+            depths.pop()
+            text = "\n".join(blocks.pop()).strip("\n")
+            key = hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:12]
+            headers[key] = Header(key, text)
+            blocks[-1].append(f"// included: header {key}")
+            continue
+        blocks[-1].append(line)
+    if len(blocks) > 1:
+        return source, ()
+    return "\n".join(blocks[0]) + "\n", tuple(headers.values())

@@ -1,7 +1,7 @@
 "use strict";
 
-// Nothing here is needed to read the page: it sorts tables, opens what a link leads to and
-// remembers the colours.
+// Nothing here is needed to read the page: it sorts and filters tables, opens what a link leads to
+// and remembers the colours.
 for (const table of document.querySelectorAll("table[data-sortable]")) {
   for (const [column, head] of [...table.tHead.rows[0].cells].entries()) {
     const button = document.createElement("button");
@@ -10,6 +10,27 @@ for (const table of document.querySelectorAll("table[data-sortable]")) {
     head.append(button);
     button.addEventListener("click", () => sort(table, column, head));
   }
+  addFilter(table);
+}
+
+// A row stays if it has all words of the filter, such as "softmax faster".
+function addFilter(table) {
+  const label = document.createElement("label");
+  label.className = "filter";
+  const field = document.createElement("input");
+  field.type = "search";
+  label.append("Filter ", field);
+  table.parentElement.before(label);
+  const rows = [...table.tBodies[0].rows].map((row) => [row, row.textContent.toLowerCase()]);
+  field.addEventListener("input", () => {
+    const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
+    let shown = 0;
+    for (const [row, text] of rows) {
+      row.hidden = !words.every((word) => text.includes(word));
+      shown += row.hidden ? 0 : 1;
+    }
+    document.getElementById("sorted").textContent = `${shown} of ${rows.length} rows`;
+  });
 }
 
 function sort(table, column, head) {

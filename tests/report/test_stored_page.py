@@ -1,0 +1,118 @@
+"""A page of a stored run: what it shows, its size, and the command that writes it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from example_pages import row
+from example_results import CPU, correct, failed, incorrect
+
+from metalbench.cli import main
+from metalbench.kernel.library import Library
+from metalbench.report.page.document import to_html
+from metalbench.report.page.model import MOST_SAMPLES, Board, Page, page_of_results, page_of_run
+from metalbench.report.page.source import separate_headers
+from metalbench.store.environment import environment
+from metalbench.store.result import Result
+from metalbench.store.store import Store
+
+RESULTS = [
+    replace(correct("softmax"), notes=("inputs have no spikes: seed 1",)),
+    incorrect("relu"),
+    failed("gelu"),
+]
+COMMAND = "metalbench run softmax relu gelu"
+
+
+def add_run(db: Path, results: list[Result]) -> int:
+    with Store(db) as store:
+        run = store.begin_run({"command_line": COMMAND}, CPU, environment())
+        for result in results:
+            store.record(run, result)
+        store.finish_run(run, "finished")
+    return run
+
+
+def test_a_stored_run_has_the_rows_of_its_results(tmp_path: Path) -> None:
+    db = tmp_path / "results.db"
+    run = add_run(db, RESULTS)
+    with Store(db) as store:
+        stored = page_of_run(store.read_run(run), store.samples)
+    direct = page_of_results(RESULTS, CPU, environment(), 1.0, command_line=COMMAND)
+    for one, other in zip(stored.boards[0].rows, direct.boards[0].rows, strict=True):
+        plain = replace(one, facts=other.facts, gflops=other.gflops)
+        assert plain.gbytes_per_s is None or other.gbytes_per_s is not None
+        assert replace(plain, gbytes_per_s=other.gbytes_per_s) == other
+    facts = dict(stored.facts)
+    assert (facts["command"], facts["state"]) == (COMMAND, "finished")
+    assert {"date", "MetalBench", "MLX", "machine"} <= set(facts)
+    first = stored.boards[0].rows[0]
+    rates = direct.boards[0].rows[0]
+    assert first.gflops is not None
+    assert rates.gflops is not None
+    assert first.gflops.value == pytest.approx(rates.gflops.value)
+    assert 2 < len(first.samples_ns) <= MOST_SAMPLES
+
+
+def test_report_writes_the_page_of_a_run(tmp_path: Path) -> None:
+    db, page = tmp_path / "results.db", tmp_path / "run.html"
+    add_run(db, RESULTS[:1])
+    add_run(db, RESULTS)
+    told = CliRunner().invoke(main, ["report", "--html", str(page), "--db", str(db)])
+    assert told.exit_code == 0, told.output
+    assert "Wrote run 2 with 3 results" in told.output
+    text = page.read_text()
+    for part in (COMMAND, "1 of 3 correct", 'class="bar"', 'class="sample"', "FASTER"):
+        assert part in text
+    told = CliRunner().invoke(main, ["report", "latest~1", "--html", "-", "--db", str(db)])
+    assert "MetalBench run 1" in told.output
+    told = CliRunner().invoke(main, ["report", "run:9", "--html", "-", "--db", str(db)])
+    assert told.exit_code == 2
+    assert "no results of run 9" in told.output
+    assert CliRunner().invoke(main, ["report", "--db", str(db)]).exit_code == 2
+
+
+GUARDED = """// Softmax.
+#ifndef METALBENCH_INCLUDED_0
+#define METALBENCH_INCLUDED_0
+// Rows of matrices.
+#ifdef FAST
+#define QUADS 4
+#endif
+#ifndef METALBENCH_INCLUDED_1
+#define METALBENCH_INCLUDED_1
+// Sums.
+float sum(float x);
+#endif
+float row(float x);
+#endif
+kernel void softmax() {}
+"""
+
+
+def test_headers_are_separated_from_the_kernels_lines() -> None:
+    own, headers = separate_headers(GUARDED)
+    inner, outer = headers
+    assert own == f"// Softmax.\n// included: header {outer.key}\nkernel void softmax() {{}}\n"
+    assert (inner.title, outer.title) == ("Sums.", "Rows of matrices.")
+    assert inner.text == "// Sums.\nfloat sum(float x);"
+    assert f"#endif\n// included: header {inner.key}\nfloat row" in outer.text
+    torn = GUARDED.replace("float row(float x);\n#endif\n", "float row(float x);\n")
+    assert separate_headers(torn) == (torn, ())
+    assert separate_headers("kernel void k() {}\n") == ("kernel void k() {}\n", ())
+
+
+def test_a_page_of_the_library_has_each_header_once_and_at_most_2_mb() -> None:
+    samples = tuple(1000.0 + each for each in range(MOST_SAMPLES))
+    rows = tuple(
+        row(each.name, source=each.kernel().text, samples_ns=samples, history=())
+        for each in Library()
+    )
+    text = to_html(Page("run", "lead", (Board(CPU, "vectors", rows),)))
+    keys = {header.key for each in rows for header in separate_headers(each.source)[1]}
+    assert all(text.count(f'<details id="header-{key}"') == 1 for key in keys)
+    assert len(keys) > 10
+    assert len(text.encode()) <= 2_000_000
