@@ -557,6 +557,7 @@ class RunConfig:
     tuned: bool = False
     record: bool = False
     capture: Path | None = None
+    predict: str | None = None
     fail_fast: bool = False
     ab_control: bool = False
     recorded: Mapping[str, Any] = field(default_factory=dict)
@@ -587,6 +588,7 @@ class RunConfig:
             tuned=options["tuned"],
             record=options["record"],
             capture=options["capture"],
+            predict=options["predict"],
             fail_fast=options["fail_fast"],
             ab_control=options["ab_control"],
             recorded={**make_plain(options), "command_line": command_line},

@@ -550,6 +550,11 @@ Examples:
     is_flag=True,
     help="Use the tunables that `metalbench tune` found on this device.",
 )
+@click.option(
+    "--predict",
+    metavar="CHIP",
+    help="Predict also the time of each correct kernel on an Apple GPU such as m2.",
+)
 @recording_option
 @capture_option
 @isolation_options
@@ -610,6 +615,11 @@ def _run_kernels(config: RunConfig, machine: Machine) -> int:
     trials = list_trials(config.trials, device)
     if config.capture is not None:
         check_capture(device, trials)
+    predicted_chip = None
+    if config.predict:
+        from metalbench.profiling.prediction import find_gpu_chip
+
+        predicted_chip = find_gpu_chip(config.predict)
     gate = Gate.of(config.gate, config.db, device)
     out, log = open_consoles(config)
     machine.warn(log)
@@ -636,6 +646,10 @@ def _run_kernels(config: RunConfig, machine: Machine) -> int:
             out.print(f"Kept in {store.path}; --seed {seed} draws the same inputs", soft_wrap=True)
             if config.quick and config.trials.set_name == QUICK:
                 out.print(_describe_rest(config), soft_wrap=True, highlight=False)
+        if predicted_chip is not None:
+            from metalbench.cli.predictions import print_predictions
+
+            print_predictions(out, trials, outcome.results, predicted_chip, device)
         # Compare with records and with earlier runs.
         if config.record:
             enter_records(out, machine, trials, store, outcome, log=log)

@@ -1,0 +1,57 @@
+"""``metalbench run --predict CHIP``: predicted times of the kernels that were correct."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from metalbench.errors import MetalBenchError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from metalbench.profiling.gpu_chips import GpuChip
+    from metalbench.run.trial import Described, Trial
+    from metalbench.store.result import Result
+
+
+def print_predictions(
+    out: Console,
+    trials: Sequence[Trial],
+    results: Sequence[Result],
+    chip: GpuChip,
+    device: Described,
+) -> None:
+    """Print the predicted time of each correct kernel, its interval and what limits it."""
+    from metalbench.profiling.prediction import predict_kernel
+    from metalbench.report.numbers import short_time
+    from metalbench.report.terminal import plain_table
+    from metalbench.store.result import Status
+
+    own = {(each.entry.name, each.dtype, each.size_on(device)): each for each in trials}
+    table = plain_table(terminal=out.is_terminal)
+    table.add_column("kernel")
+    table.add_column(f"predicted on {chip.name}", justify="right")
+    table.add_column("90 % interval", justify="right")
+    table.add_column("limited by")
+    for result in results:
+        case = result.case
+        trial = own.get((case.task, case.dtype, case.size))
+        if trial is None or result.status is not Status.CORRECT or trial.kernel.is_python:
+            continue
+        try:
+            found = predict_kernel(
+                *(trial.kernel, trial.entry.task, case.size, chip),
+                dtype_name=case.dtype,
+                tunables=trial.tunables or None,
+            )
+        except MetalBenchError as error:
+            table.add_row(case.task, "-", "", str(error).partition("\n")[0])
+            continue
+        low, middle, high = (
+            short_time(1e9 * each) for each in (found.low_s, found.seconds, found.high_s)
+        )
+        limit = next(name for name in found.parts if name != "command buffer")
+        table.add_row(case.task, middle, f"{low} to {high}", limit)
+    out.print("\nPredictions, not measurements:")
+    out.print(table)
