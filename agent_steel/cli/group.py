@@ -179,6 +179,11 @@ class _Options(ErrorsAreMessages):
     help="Let winners become records (see `metalbench leaderboard`), where nothing is faster.",
 )
 @click.option(
+    "--predict",
+    metavar="CHIP",
+    help="Give proposers the predicted time on an Apple GPU such as m4, and what takes it.",
+)
+@click.option(
     "--gputrace",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="FOLDER",

@@ -242,8 +242,10 @@ def _loop(
     from agent_steel.loop.search import Tools
     from agent_steel.loop.verifier import Verifier
     from metalbench.measure.measurement import Plan
+    from metalbench.profiling.prediction import find_gpu_chip
 
     seconds, seed = options["seconds"], options["seed"]
+    chip = find_gpu_chip(options["predict"]) if options.get("predict") else None
     lock = DeviceLock.of(subjects[0].device, history.folder)
     site = machine.site
     assert site is not None
@@ -256,7 +258,7 @@ def _loop(
             Plan(seconds=CONFIRMATION * seconds),
             settings.target,
         ),
-        Profiler(site, seed=seed, plan=Plan(seconds=seconds)),
+        Profiler(site, seed=seed, plan=Plan(seconds=seconds), chip=chip),
         lock,
         proposer,
         settings,

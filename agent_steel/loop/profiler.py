@@ -17,6 +17,7 @@ from metalbench.measure.analysis import Peaks, Roofline, roofline
 from metalbench.measure.measurement import Plan
 from metalbench.msl.frontend.tokens import lex
 from metalbench.profiling import profile_kernel
+from metalbench.profiling.prediction import Prediction, predict_kernel
 from metalbench.report import numbers
 from metalbench.run.trial import Silent, Trial
 from metalbench.store.result import Result, Status, format_tunables
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from metalbench.checking.findings import CheckFinding
     from metalbench.kernel.header import Kernel
     from metalbench.measure.measurement import Measurement
+    from metalbench.profiling.gpu_chips import GpuChip
 
 SECONDS = 1.0
 MOST_FAILURES = 10
@@ -49,6 +51,7 @@ COUNTED = {
 
 
 MOST_LINTS = 12
+MOST_CAUSES = 4
 
 
 class WrongStartError(MetalBenchError):
@@ -59,7 +62,13 @@ class Profiler:
     """Measures versions of kernels as `metalbench run` does; a device's roofs once."""
 
     def __init__(
-        self, triers: Triers, *, seed: int = 0, plan: Plan | None = None, roofs: bool = True
+        self,
+        triers: Triers,
+        *,
+        seed: int = 0,
+        plan: Plan | None = None,
+        roofs: bool = True,
+        chip: GpuChip | None = None,
     ) -> None:
         self._triers = triers
         self._seed = seed
@@ -69,6 +78,9 @@ class Profiler:
         self._results: dict[tuple[object, ...], Result] = {}
         self._counted: dict[tuple[object, ...], tuple[Fact, ...]] = {}
         self._lints: dict[tuple[object, ...], tuple[Fact, ...]] = {}
+        # The Apple GPU whose times are predicted.
+        self._chip = chip
+        self._predictions: dict[tuple[object, ...], tuple[Fact, ...]] = {}
 
     def measure(self, subject: SearchSubject, attempt: Attempt) -> Result:
         """Verify an attempt and time it together with MLX; each is measured once.
@@ -90,7 +102,11 @@ class Profiler:
             self._wants_roofs = False
             self._roofs = measure_roofline(self._triers, subject.device)
         found = diagnosis(result, subject.kernel_of(attempt), self._roofs, history)
-        more = (*self._counts(subject, attempt), *self._lint(subject, attempt))
+        more = (
+            *self._counts(subject, attempt),
+            *self._lint(subject, attempt),
+            *self._predict(subject, attempt),
+        )
         return replace(found, facts=(*found.facts, *more))
 
     def _lint(self, subject: SearchSubject, attempt: Attempt) -> tuple[Fact, ...]:
@@ -125,6 +141,23 @@ class Profiler:
             except MetalBenchError:
                 self._counted[key] = ()
         return self._counted[key]
+
+    def _predict(self, subject: SearchSubject, attempt: Attempt) -> tuple[Fact, ...]:
+        """Return the predicted time of an attempt on the chip; none if it cannot be predicted."""
+        key = (subject.place, attempt.source_key)
+        if self._chip is None:
+            return ()
+        if key not in self._predictions:
+            try:
+                found = predict_kernel(
+                    *(subject.kernel_of(attempt), subject.task, subject.size, self._chip),
+                    dtype_name=subject.dtype,
+                    tunables=attempt.tunables,
+                )
+                self._predictions[key] = tuple(list_predictions(found))
+            except MetalBenchError:
+                self._predictions[key] = ()
+        return self._predictions[key]
 
     def _measure(self, subject: SearchSubject, attempt: Attempt) -> Result:
         trial = Trial(
@@ -229,6 +262,22 @@ def list_slow_places(found: Iterable[CheckFinding]) -> Iterator[Fact]:
         frame = each.frame
         where = f" at {Path(frame.file).name}:{frame.line}" if frame is not None else ""
         yield Fact("slow code", f"{each.kind}{where}: {each.message}; {each.kind_info.advice}")
+
+
+def list_predictions(found: Prediction) -> Iterator[Fact]:
+    """Yield the predicted time on an Apple GPU, the largest causes and the slowest lines."""
+    low, middle, high = (
+        numbers.short_time(1e9 * each) for each in (found.low_s, found.seconds, found.high_s)
+    )
+    yield Fact(
+        f"predicted on {found.chip.name}", f"{middle} ({low} to {high}), which is not a measurement"
+    )
+    shares = {name: seconds / found.seconds for name, seconds in found.parts.items()}
+    causes = (f"{name} {100 * share:.0f} %" for name, share in islice(shares.items(), MOST_CAUSES))
+    yield Fact("predicted time by cause", ", ".join(causes))
+    for (file, line), seconds in islice(found.lines.items(), MOST_CAUSES):
+        share = 100 * seconds / found.seconds
+        yield Fact("predicted slow line", f"{Path(file).name}:{line}, {share:.0f} % of the time")
 
 
 def _past(history: Sequence[Attempt]) -> Iterator[Fact]:

@@ -16,6 +16,7 @@ from agent_steel.roofline import measure_roofline
 from metalbench import _core
 from metalbench.kernel.header import parse
 from metalbench.measure.analysis import Peaks, analyse
+from metalbench.profiling.prediction import find_gpu_chip
 from metalbench.run.trial import device_facts
 from metalbench.sandbox.resources import Limits
 from metalbench.store.result import Result
@@ -128,3 +129,17 @@ def test_diagnose_lists_slow_places_of_the_code(
             found = Profiler(workers, roofs=False).diagnose(subject, attempt, [])
             places = [each.value for each in found.facts if each.name == "slow code"]
             assert [each.split(": ")[0] for each in places] == expected
+
+
+def test_diagnose_has_predictions_for_a_chip(
+    subject: SearchSubject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Profiler, "measure", lambda *_: timed(2e6, 1e6, 1e7))
+    attempt = Attempt(1, 1, "twice", "float32", "seed", None, 0, KERNEL, KERNEL)
+    with Workers("cpu", Limits(120)) as workers:
+        profiler = Profiler(workers, roofs=False, chip=find_gpu_chip("m4"))
+        found = profiler.diagnose(subject, attempt, [])
+    facts = {each.name: each.value for each in found.facts}
+    assert facts["predicted on Apple M4"].endswith("which is not a measurement")
+    assert "dispatch" in facts["predicted time by cause"]
+    assert facts["predicted slow line"].startswith("twice.metal:")
