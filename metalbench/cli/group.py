@@ -90,6 +90,7 @@ OWN = {
     "history": "history:history",
     "summary": "summary:summary",
     "report": "report:report",
+    "sweep": "sweep:sweep",
     "leaderboard": "leaderboard:leaderboard",
     "certify": "certify:certify",
     "reproduce": "reproduce:reproduce",
@@ -123,6 +124,7 @@ Start here:
   metalbench leaderboard       the fastest known kernel of every task, also as a page
   metalbench summary           what changed since `metalbench run --save NAME`
   metalbench report latest --html run.html  a stored run as a page
+  metalbench sweep softmax --param cols=256:8192:*2  a kernel over a range of sizes
   metalbench certify softmax   a kernel measured for a contribution, and a file to reproduce it
   metalbench check softmax     all that is wrong with a kernel: races, bounds, memory not written
   metalbench compile a.metal   any MSL file: its errors, and what its kernels take

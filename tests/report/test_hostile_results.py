@@ -32,6 +32,7 @@ from metalbench.report import (
     findings,
     history,
     leaderboard,
+    sweep,
     tuning,
 )
 from metalbench.report import (
@@ -161,6 +162,7 @@ def test_documents_are_harmless(records: Store) -> None:
     found, past = records.records(), records.records_of
     documents = {
         "CSV of results": export.to_csv(RESULTS),
+        "CSV of a sweep": sweep.to_csv(sweep.SweepReport(HOSTILE, HOSTILE, [], RESULTS)),
         "CSV of records": leaderboard.to_csv(found, past),
         "JSON of results": export.to_json(RESULTS, CPU, environment(), {HOSTILE: HOSTILE}),
         "JSON of records": leaderboard.to_json(found, past),
@@ -203,6 +205,7 @@ def test_every_writer_of_documents_is_walked() -> None:
         ("leaderboard", "to_json"),
         ("leaderboard", "to_markdown"),
         ("ci", "to_markdown"),
+        ("sweep", "to_csv"),
         ("page.document", "to_html"),
         ("findings", "to_sarif"),
         ("tuning", "to_json"),
