@@ -4,6 +4,8 @@
 #include "tensor_exchange.h"
 #if MB_VECTOR
 #include "cpu/tensor_lanes.h"
+#elif MB_GPU
+#include "gpu/tensor_fragments.h"
 #endif
 
 namespace mb {
@@ -92,6 +94,18 @@ inline constexpr bool is_warpgroup_element =
     __is_same(typename L::value_type, typename R::value_type);
 #endif
 
+#if MB_GPU
+// Whether both operands are fragments in registers, of a type that tensor cores have.
+template <mpp::tensor_ops::matmul2d_descriptor D, class L, class R, class Scope>
+constexpr bool is_fragment_product() {
+  if constexpr (is_cooperative<L> && is_cooperative<R>)
+    return tensor_layout<D, Scope, TensorRole::destination>::is_fragment &&
+           has_fragment_product<typename L::value_type, typename R::value_type>;
+  else
+    return false;
+}
+#endif
+
 // destination = left right, or += : the elements of this thread.
 template <mpp::tensor_ops::matmul2d_descriptor D, class Scope, class L, class R, class E, class X,
           class Elements>
@@ -102,6 +116,14 @@ MB_FUNC void multiply_matrices(const L& left, const R& right,
 #if MB_VECTOR
   if constexpr (scope_traits<Scope>::threads > 1) {
     multiply_by_lanes<D, Scope, Sum>(left, right, destination);
+    return;
+  }
+#endif
+#if MB_GPU
+  if constexpr (is_fragment_product<D, L, R, Scope>()) {
+    multiply_fragments<D, typename L::value_type, typename L::layout_type::Layout,
+                       typename R::layout_type::Layout, Layout>(left.mb_element, right.mb_element,
+                                                                destination.mb_element);
     return;
   }
 #endif
