@@ -96,6 +96,7 @@ OWN = {
     "reproduce": "reproduce:reproduce",
     "profile": "profile:profile",
     "snap": "snap:snap",
+    "calibrate": "calibrate:calibrate",
     "tune": "tune:tune",
     "new": "new:new",
     "import-torch": "importing:import_torch",

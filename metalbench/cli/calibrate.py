@@ -1,0 +1,59 @@
+"""``metalbench calibrate``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from metalbench.cli.options import kernels_option, store_option
+from metalbench.cli.output import write_text
+
+EXAMPLES = """\b
+Examples:
+  metalbench run --quick
+  metalbench calibrate pairs.json
+"""
+
+
+@click.command(epilog=EXAMPLES, short_help="Write predicted and measured times of a Mac.")
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@store_option
+@kernels_option
+def calibrate(file: Path, **options: Any) -> None:
+    """Write pairs of predicted work and measured time to FILE, for the model of Apple's GPUs.
+
+    The times are the stored results of a Mac's GPU for kernels whose text is still the same. The
+    file is anonymous: it has the chip, the element type, the times and the counts of each dispatch,
+    but no name, source or path. Nothing is sent.
+
+    Exit codes: 0; 2 wrong usage, or no such result in the store.
+    """
+    from metalbench.kernel.library import find
+    from metalbench.profiling.pairs import make_pairs
+    from metalbench.report.console import console
+    from metalbench.report.numbers import short_time
+    from metalbench.safe_text import json_text
+    from metalbench.store.database import store_path
+    from metalbench.store.store import Store
+
+    out, pairs = console(), []
+    with Store(store_path(options["db"])) as store:
+        for task in store.tasks():
+            try:
+                (entry,) = find([task], None, options["kernels"])
+            except ValueError:
+                continue  # a task that is not in the library any more
+            for pair in make_pairs(entry, store.history(task, limit=100)):
+                measured, predicted = (
+                    short_time(1e9 * each) for each in (pair.measured_s, pair.predicted_s)
+                )
+                out.print(f"{task} on {pair.chip}: measured {measured}, predicted {predicted}")
+                pairs.append(pair.record())
+    if not pairs:
+        raise click.UsageError(
+            "the store has no result of a Mac's GPU for these kernels; `metalbench run` on a Mac "
+            "stores them"
+        )
+    write_text(file, json_text({"version": 1, "pairs": pairs}, indent=2) + "\n")
