@@ -255,6 +255,12 @@ class cooperative_tensor {
   template <class Tensor>
   MB_FUNC void store(const Tensor& target) const {
     mb_check<Tensor>();
+#if MB_HOPPER
+    if constexpr (Layout::rank == 2 && Tensor::rank() == 2 && sizeof(ElementType) >= 2 &&
+                  mb::is_warpgroup_layout<typename Layout::Layout>) {
+      if (mb::store_neighbours<Layout>(mb_element, target)) return;
+    }
+#endif
     mb_each(target, [&](int i, auto* at, bool is_inside) {
       if (is_inside && Layout::is_owner(i)) *at = mb_element[i];
     });

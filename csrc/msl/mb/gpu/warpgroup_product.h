@@ -68,7 +68,8 @@ struct OperandCopy {
   const Operand& from;
   const MB_GLOBAL Memory* data;
   int thread;
-  bool is_fast;
+  // Whether 16 bytes are copied at a time, and whether there are elements for all of them.
+  bool is_fast, is_whole;
 
   MB_FUNC OperandCopy(const Operand& operand, int own) : from(operand), thread(own) {
     const long along = by_depth ? from.depth_stride : from.outer_stride;
@@ -76,6 +77,7 @@ struct OperandCopy {
     const Memory* const first = from.data + from.origin;
     is_fast =
         along == 1 && across % 8 == 0 && u64(first) % 16 == 0 && __nvvm_isspacep_global(first);
+    is_whole = is_fast && size % 64 == 0 && from.outer >= size && from.depth % stage_depth == 0;
     data = (const MB_GLOBAL Memory*)first;
   }
 
@@ -89,10 +91,42 @@ struct OperandCopy {
     return begin + u32(outer) * line_bytes + u32(step * (by_depth ? 32 : 2 * atom_bytes));
   }
 
-  // Begin to copy elements from `k` on to `to`, an address in threadgroup memory. A copy that is
-  // not `fast` is complete.
-  template <bool fast>
+  // Begin to copy elements from `k` on to `to`, an address in threadgroup memory. `whole` is for
+  // operands that are whole. A copy that is not fast is complete.
+  template <bool whole>
   MB_FUNC void begin(u32 to, int k) const {
+    if constexpr (whole)
+      each_piece(to, k, [&](u32 place, long at, int) __attribute__((always_inline)) {
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(place), "l"(data + at)
+                     : "memory");
+      });
+    else if (is_fast)
+      each_piece(to, k, [&](u32 place, long at, int count) __attribute__((always_inline)) {
+        // Without elements the address is not read, but must be valid.
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(place),
+                     "l"(count == 0 ? data : data + at), "r"(count * 2)
+                     : "memory");
+      });
+    else
+      each_piece(to, k, [&](u32 place, long at, int count) __attribute__((always_inline)) {
+        const long step = by_depth ? from.depth_stride : from.outer_stride;
+        alignas(16) unsigned short words[8] = {};
+#pragma clang loop unroll(full)
+        for (int e = 0; e < 8; ++e)
+          if (e < count) __builtin_memcpy(&words[e], from.data + from.origin + at + e * step, 2);
+        u32 packed[4];
+        __builtin_memcpy(packed, words, 16);
+        asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(place), "r"(packed[0]),
+                     "r"(packed[1]), "r"(packed[2]), "r"(packed[3])
+                     : "memory");
+      });
+  }
+
+ private:
+  // Call `copy` with the place of each of this thread's pieces, its offset from the first element,
+  // and how many of its eight elements exist.
+  template <class Copy>
+  MB_FUNC void each_piece(u32 to, int k, Copy copy) const {
 #pragma clang loop unroll(full)
     for (int turn = 0; turn < turns; ++turn) {
       const int piece = thread + turn * threads;
@@ -107,28 +141,7 @@ struct OperandCopy {
       const int count = !exists || left < 0 ? 0 : left < 8 ? left : 8;
       const u32 place =
           to + u32(block * stage_depth + line) * line_bytes + u32((x ^ (line & 7)) * 16);
-      const long at = outer * from.outer_stride + depth * from.depth_stride;
-      if constexpr (fast) {
-        // Without elements the address is not read, but must be valid.
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
-                     :
-                     : "r"(place), "l"(count == 0 ? data : data + at), "r"(count * 2)
-                     : "memory");
-      } else {
-        const long step = by_depth ? from.depth_stride : from.outer_stride;
-        alignas(16) unsigned short word[8];
-#pragma clang loop unroll(full)
-        for (int e = 0; e < 8; ++e) {
-          word[e] = 0;
-          if (e < count) __builtin_memcpy(&word[e], from.data + from.origin + at + e * step, 2);
-        }
-        u32 packed[4];
-        __builtin_memcpy(packed, word, 16);
-        asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};"
-                     :
-                     : "r"(place), "r"(packed[0]), "r"(packed[1]), "r"(packed[2]), "r"(packed[3])
-                     : "memory");
-      }
+      copy(place, outer * from.outer_stride + depth * from.depth_stride, count);
     }
   }
 };
@@ -221,13 +234,13 @@ MB_FUNC void add_product_by_warpgroups(float* sums, const Left& left, const Righ
     asm volatile("bar.sync 15, %0;" ::"n"(threads) : "memory");
   };
 
-  const auto multiply = [&](auto is_fast) __attribute__((always_inline)) {
-    constexpr bool fast = decltype(is_fast)::value;
+  const auto multiply = [&](auto is_whole) __attribute__((always_inline)) {
+    constexpr bool whole = decltype(is_whole)::value;
     const auto begin = [&](int stage, int at) __attribute__((always_inline)) {
       if (at < count) {
         const u32 to = memory + u32(stage * stage_bytes);
-        left_copy.template begin<fast>(to, at * stage_depth);
-        right_copy.template begin<fast>(to + u32(LeftCopy::bytes), at * stage_depth);
+        left_copy.template begin<whole>(to, at * stage_depth);
+        right_copy.template begin<whole>(to + u32(LeftCopy::bytes), at * stage_depth);
       }
       asm volatile("cp.async.commit_group;" ::: "memory");
     };
@@ -267,13 +280,74 @@ MB_FUNC void add_product_by_warpgroups(float* sums, const Left& left, const Righ
 
   // Another product may still read the memory.
   synchronise();
-  if (left_copy.is_fast && right_copy.is_fast)
+  if (left_copy.is_whole && right_copy.is_whole)
     multiply(metal::bool_constant<true>());
   else
     multiply(metal::bool_constant<false>());
   asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
 #pragma clang loop unroll(full)
   for (int i = 0; i < Layout::capacity; ++i) asm volatile("" : "+f"(sums[i])::"memory");
+}
+
+template <class Layout>
+inline constexpr bool is_warpgroup_layout = false;
+template <int threads, int rows, int columns>
+inline constexpr bool is_warpgroup_layout<WarpgroupLayout<threads, rows, columns>> = true;
+
+// Exchange words so that lane q of four has word q of each of them.
+MB_FUNC void transpose_by_four(u32 (&word)[4]) {
+#pragma clang loop unroll(full)
+  for (u32 bit = 1; bit <= 2; bit *= 2) {
+    const bool is_upper = lane() & bit;
+#pragma clang loop unroll(full)
+    for (u32 i = 0; i < 4; ++i) {
+      if (i & bit) continue;
+      u32 &low = word[i], &high = word[i + bit];
+      const u32 given = __nvvm_shfl_sync_bfly_i32(~0u, is_upper ? low : high, bit, 0x1f);
+      low = is_upper ? given : low;
+      high = is_upper ? high : given;
+    }
+  }
+}
+
+// Store a warpgroup's elements of 16 bits, eight neighbours at a time, or of 32 bits, two at a
+// time. Return false, and store nothing, if the tensor is not whole or not aligned for it.
+template <class Elements, class E, class Tensor>
+MB_FUNC bool store_neighbours(const E* elements, const Tensor& target) {
+  using Layout = typename Elements::Layout;
+  using Scope = scope_traits<typename Elements::Scope>;
+  constexpr int together = sizeof(E) == 2 ? 8 : 2;
+  auto* const first = target.mb_data + target.mb_origin;
+  const long pitch = target.mb_strides[1];
+  if (target.mb_limits[0] < Layout::columns || target.mb_limits[1] < Layout::rows ||
+      target.mb_strides[0] != 1 || pitch % together != 0 ||
+      u64(first) % (together * sizeof(E)) != 0)
+    return false;
+  const int thread = Scope::thread();
+  if (thread >= Scope::threads) return true;
+#pragma clang loop unroll(full)
+  for (int r = 0; r < Layout::row_slots; ++r) {
+    auto* const row = first + Layout::row(thread, r) * pitch;
+    if constexpr (sizeof(E) == 2) {
+#pragma clang loop unroll(full)
+      for (int c = 0; c < Layout::column_slots; c += 8) {
+        u32 word[4];
+#pragma clang loop unroll(full)
+        for (int i = 0; i < 4; ++i)
+          __builtin_memcpy(&word[i], &elements[Layout::index(r, c + 2 * i)], 4);
+        transpose_by_four(word);
+        auto* const to = row + Layout::column(0, c) + thread % 4 * 8;
+        __builtin_memcpy(__builtin_assume_aligned((void*)to, 16), word, 16);
+      }
+    } else {
+#pragma clang loop unroll(full)
+      for (int c = 0; c < Layout::column_slots; c += 2) {
+        auto* const to = row + Layout::column(thread, c);
+        __builtin_memcpy(__builtin_assume_aligned((void*)to, 8), &elements[Layout::index(r, c)], 8);
+      }
+    }
+  }
+  return true;
 }
 
 }  // namespace mb
