@@ -3,7 +3,7 @@
 
 #include "tensor_exchange.h"
 #if MB_VECTOR
-#include "cpu/tensor_lanes.h"
+#include "cpu/tensor_fragments.h"
 #elif MB_GPU
 #include "gpu/tensor_fragments.h"
 #endif

@@ -294,21 +294,4 @@ MB_FUNC auto lanes_operand(const metal::tensor<E, X, D, T...>& tensor, int size)
       same_in_all_lanes(operand.outer),        same_in_all_lanes(operand.depth)};
 }
 
-template <mpp::tensor_ops::matmul2d_descriptor D, class Scope, class Sum, class L, class R, class E,
-          class X, class Elements>
-MB_FUNC void multiply_by_lanes(const L& left, const R& right,
-                               metal::cooperative_tensor<E, X, Elements>& destination) {
-  const auto a = lanes_operand<D.transpose_left>(left, D.m);
-  const auto b = lanes_operand<!D.transpose_right>(right, D.n);
-  using Product = LanesProduct<D, Scope, typename Elements::Layout, Sum, E,
-                               typename decltype(a)::Type, typename decltype(b)::Type>;
-  int depth = smaller_of(a.depth, b.depth);
-  if constexpr (D.mb_has_static_k()) depth = smaller_of(depth, D.k);
-  u32 group = 0;
-  if constexpr (!scope_traits<Scope>::is_simdgroup) group = own_simdgroup();
-  matrix_lanes_product<Product>(destination.mb_element, group, a.data, a.origin, a.outer_stride,
-                                a.depth_stride, a.outer, a.depth, b.data, b.origin, b.outer_stride,
-                                b.depth_stride, b.outer, b.depth, depth);
-}
-
 }  // namespace mb
