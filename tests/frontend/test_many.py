@@ -11,6 +11,7 @@ from metalbench import _core
 from metalbench.errors import CompileError
 from metalbench.msl import engine
 from metalbench.msl.frontend.standards import QUICK_MACRO
+from metalbench.msl.ir.cut import drop_unused_metadata
 from metalbench.msl.toolchain import compile, compile_batch
 
 SOURCE = """
@@ -107,6 +108,38 @@ def test_compile_many_compiles_parts_of_a_module(monkeypatch):
     found = build_kernels(SOURCE, NAMES[:3])
     assert len({each.path for each in found.values()}) == 3
     assert [found[name].entry_name for name in NAMES[:3]] == ["_0", "_1", "_2"]
+
+
+def test_compile_many_splits_a_module_that_is_too_large_for_all_passes(monkeypatch):
+    monkeypatch.setattr("metalbench.msl.toolchain.compile_batch.usable_cores", lambda: 1)
+    monkeypatch.setattr(compile, "O3_LIMITS", compile.SizeLimits(2_500, 10_000, 600, 70))
+    kernel = SOURCE[SOURCE.index("kernel void squared") : SOURCE.index("kernel void counted")]
+    names = [f"squared{number}" for number in range(12)]
+    source = SOURCE + "".join(kernel.replace("squared", each) for each in names)
+    whole = build_kernels(source, names)
+    assert all("few optimisations" in each.reason for each in whole.values())
+    monkeypatch.setattr(compile_batch, "MAX_PART_LENGTH", 24 * 2_500 // 2)
+    # Another text, which is not in the cache.
+    split = build_kernels(source + "\n", names)
+    assert len({each.path for each in split.values()}) > 1
+    assert all("few optimisations" not in each.reason for each in split.values())
+
+
+def test_unused_metadata_is_dropped():
+    ir = """define void @f() !dbg !4 {
+  ret void, !dbg !7
+}
+!llvm.module.flags = !{!0}
+!0 = !{i32 1, !"x", i32 2}
+!4 = distinct !DISubprogram(unit: !5)
+!5 = distinct !DICompileUnit(file: !6)
+!6 = !DIFile(filename: "a")
+!7 = !DILocation(line: 1, scope: !4)
+!8 = !DILocation(line: 2, scope: !9)
+!9 = distinct !DISubprogram(unit: !5)"""
+    kept = drop_unused_metadata(ir)
+    assert kept == ir[: ir.index("\n!8")]
+    assert drop_unused_metadata(kept) == kept
 
 
 def test_compile_many_gives_equal_results():

@@ -179,9 +179,9 @@ def results_outlive_their_arguments():
 
 def refusals_are_exceptions_that_name_the_operation_and_its_place():
     with pytest.raises(
-        jax.errors.JaxRuntimeError, match=r"UNIMPLEMENTED: \[stablehlo.rng\] .*rng_uniform"
+        jax.errors.JaxRuntimeError, match=r"UNIMPLEMENTED: \[stablehlo.custom_call\] .*no_target"
     ):
-        jax.jit(lambda low: lax.rng_uniform(low, 1.0, (4,)))(0.0)
+        jax.jit(jax.ffi.ffi_call("no_target", jax.ShapeDtypeStruct((4,), np.float32)))(X)
     with pytest.raises(NotImplementedError, match="schur"):
         jax.scipy.linalg.schur(X @ X.T)
     check(lambda x: x + 1, X)

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from metalbench.cli.group import main
 from metalbench.errors import Unsupported
-from metalbench.hlo.bench.catalogue import draw_arguments
+from metalbench.hlo.bench.catalogue import draw_arguments, select_programs
 from metalbench.hlo.bench.rivals import MlxProgram, XlaProgram
 from metalbench.hlo.bench.timing import count_plan, describe_difference
 from metalbench.hlo.program import import_program
@@ -131,3 +131,15 @@ def test_bench_reports_an_invalid_program_by_name(tmp_path):
     assert answer.exit_code == 2
     assert "1 of 1 failed" in answer.output
     assert "not a StableHLO program" in answer.output
+
+
+def test_networks_have_the_weights_of_their_papers():
+    pytest.importorskip("jax")
+    counts = {
+        each.name: sum(int(np.prod(shape)) for shape, _ in each.arguments[1:])
+        for each in select_programs(["network"])
+    }
+    # torchvision's resnet18 has 11 689 512 parameters; its 4 800 means and as many deviations,
+    # which are not trained, are arguments here.
+    assert counts["resnet18"] == 11_689_512 + 2 * 4_800
+    assert sorted(counts) == ["cnn", "resnet18"]

@@ -105,3 +105,35 @@ def test_a_product_with_transposed_uses_still_uses_tiles():
     }"""
     product, moved = build_plan(import_program(text), 2).iterate_kernels()
     assert (product.threads, moved.threads) == (4, 256)
+
+
+TWO_CONVOLUTIONS = """func.func @main(%x: tensor<1x6x6x8xf32>, %y: tensor<1x6x6x4xf32>,
+    %w: tensor<3x3x8x32xf32>, %v: tensor<1x1x4x32xf32>) -> tensor<1x6x6x32xf32> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+    window = {pad = [[1, 1], [1, 1]]}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+    : (tensor<1x6x6x8xf32>, tensor<3x3x8x32xf32>) -> tensor<1x6x6x32xf32>
+  %1 = stablehlo.convolution(%y, %v) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+    window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+    : (tensor<1x6x6x4xf32>, tensor<1x1x4x32xf32>) -> tensor<1x6x6x32xf32>
+  %2 = stablehlo.add %0, %1 : tensor<1x6x6x32xf32>
+  return %2 : tensor<1x6x6x32xf32> }"""
+
+
+def test_a_kernel_computes_one_convolution():
+    plan = build_plan(import_program(TWO_CONVOLUTIONS), 3, device="cpu")
+    first, second = plan.iterate_kernels()
+    # The second kernel has the larger one, and reads the smaller one's result.
+    assert [each.type.shape for each in first.inputs.values()] == [(1, 6, 6, 4), (1, 1, 4, 32)]
+    assert len(second.inputs) == 3
+    random = np.random.default_rng(3)
+    shapes = [(1, 6, 6, 8), (1, 6, 6, 4), (3, 3, 8, 32), (1, 1, 4, 32)]
+    x, y, w, v = (random.standard_normal(each).astype(np.float32) for each in shapes)
+    padded = np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0))).astype(np.float64)
+    expected = np.einsum("bhwi,io->bhwo", y.astype(np.float64), v[0, 0])
+    for row in range(3):
+        for column in range(3):
+            part = padded[:, row : row + 6, column : column + 6]
+            expected += np.einsum("bhwi,io->bhwo", part, w[row, column])
+    (found,) = hlo.compile(TWO_CONVOLUTIONS, level=3, device="cpu")(x, y, w, v)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)

@@ -29,6 +29,7 @@ FAMILIES = (
     "transformer",
     "training",
     "composite",
+    "network",
     "fusion",
     "memory",
 )

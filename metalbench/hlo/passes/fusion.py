@@ -101,6 +101,7 @@ def choose_inlined_values(block: Block, level: int, whole: Collection[str]) -> s
         return inlined - kept
     found = _inline_by_accesses(block, kept, whole)
     _inline_epilogues(block, found, kept)
+    _separate_convolutions(block, found)
     split_large_kernels(block, found)
     return found
 
@@ -198,6 +199,29 @@ def _inline_epilogues(block: Block, inlined: set[TensorValue], kept: set[TensorV
             )
         ):
             inlined.add(value)
+
+
+def _separate_convolutions(block: Block, inlined: set[TensorValue]) -> None:
+    """Give a kernel one convolution, the one with the most weights, in place.
+
+    A thread computes a tile of that. Each element of another one would be computed by itself, with
+    the code of its loops repeated for each element of the tile.
+    """
+    users: dict[TensorValue, list[Operation]] = {}
+    for operation in block.operations:
+        for value in operation.find_inputs():
+            users.setdefault(value, []).append(operation)
+    taken: set[TensorValue | None] = set()
+    found = [each for each in block.operations if each.name == "convolution"]
+    for operation in sorted(found, key=lambda each: -each.operands[1].type.size):
+        value = operation.results[0]
+        if value not in inlined:
+            continue
+        roots = _find_roots(value, users, inlined)
+        if taken.isdisjoint(roots):
+            taken.update(roots)
+        else:
+            inlined.discard(value)
 
 
 def _find_roots(

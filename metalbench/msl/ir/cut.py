@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 from functools import cached_property
 
@@ -73,6 +74,32 @@ class PartitionedModule:
         if name not in self._mentions:
             self._mentions[name] = self._definitions.keys() & {*self._definitions[name].globals}
         return self._mentions[name]
+
+
+_METADATA = re.compile(r"![0-9]+")
+
+
+def drop_unused_metadata(ir: str) -> str:
+    """Return a module without the numbered metadata that neither code nor named metadata reaches.
+
+    A part has the locations of all lines of its module otherwise, and LLVM reads them first.
+    """
+    definitions: dict[str, str] = {}
+    waiting: list[str] = []
+    for line in ir.split("\n"):
+        name, is_definition, value = line.partition(" = ")
+        if is_definition and _METADATA.fullmatch(name):
+            definitions[name] = value
+        elif "!" in line:
+            waiting += _METADATA.findall(line)
+    found: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += _METADATA.findall(definitions.get(name, ""))
+    unused = definitions.keys() - found
+    return "\n".join(line for line in ir.split("\n") if line.partition(" = ")[0] not in unused)
 
 
 def _with_sign(names: Iterable[str]) -> set[str]:

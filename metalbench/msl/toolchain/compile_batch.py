@@ -18,7 +18,7 @@ from metalbench.msl.frontend.lower import (
     lower_many,
 )
 from metalbench.msl.frontend.source import Source
-from metalbench.msl.ir.cut import PartitionedModule
+from metalbench.msl.ir.cut import PartitionedModule, drop_unused_metadata
 from metalbench.msl.ir.module import Module
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.toolchain.clang import (
@@ -28,6 +28,7 @@ from metalbench.msl.toolchain.clang import (
     list_flags,
 )
 from metalbench.msl.toolchain.compile import (
+    O3_LIMITS,
     MessageTranslator,
     assemble,
     check_stack_usage,
@@ -48,6 +49,10 @@ from metalbench.msl.transforms.metal_semantics import give_metal_semantics
 from metalbench.msl.vectorize.body import LaunchShape
 from metalbench.process import usable_cores
 
+# Mean length of a part's functions in LLVM IR. With its metadata, a module has about a line for 24
+# characters of them (kernels of convolutions). A larger module would be compiled with few passes,
+# and with it all of its kernels. A part may be larger than the mean.
+MAX_PART_LENGTH = 24 * O3_LIMITS.module_lines // 2
 # The entry points of each kernel; the kernel's suffix follows.
 _LOOP_ENTRIES, _LANE_ENTRIES = ("mb_span", "mb_info"), ("mb_vector_source", "mb_info")
 
@@ -98,12 +103,14 @@ class BatchedTranslationUnit:
     def partition(self, count: int) -> list[list[str]]:
         """Return the names in parts that are compiled together, the longest first.
 
-        At most `count` parts for loops, one part a kernel for vectors.
+        One part a kernel for vectors. For loops `count` parts, or more if these would be too large
+        for all passes.
         """
         weights = {
             name: sum(map(self._module.weight, self._list_entry_points(one)))
             for name, one in self._kernels.items()
         }
+        count = max(count, -(-sum(weights.values()) // MAX_PART_LENGTH))
         found: list[list[str]] = [
             [] for _ in range(len(weights) if self._synchronise else min(count, len(weights)))
         ]
@@ -139,8 +146,9 @@ class BatchedTranslationUnit:
         target = build_cache.locate_file(self._make_key("objects", names), ".so")
         reasons = ["its threads do not synchronise"]
         with build_cache.write_atomically(target) as path:
+            ir = drop_unused_metadata(str(module))
             frames = assemble(
-                str(module), path, self._tools, self._translate, self._options, reasons=reasons
+                ir, path, self._tools, self._translate, self._options, reasons=reasons
             )
             check_stack_usage(frames, " ".join(names), self._tools.headers, together=False)
             if self._tools.target.debug_in_object:
@@ -169,7 +177,7 @@ class BatchedTranslationUnit:
         )
         lane = build_cache.locate_file(self._make_key("lane", [one.kernel.name]), ".ll")
         for path, text in (
-            (lane, str(module)),
+            (lane, drop_unused_metadata(str(module))),
             (lane.with_suffix(".cpp"), self._many.separate_text(one)),
         ):
             with build_cache.write_atomically(path) as file:
