@@ -1,5 +1,5 @@
-// What a GPU's threads ask the hardware for, on a host that runs them one after the other. Kernels whose
-// threads meet are not for the double.
+// What a GPU's threads ask the hardware for, on a host that runs them one after the other. Kernels
+// whose threads meet are not for the double.
 #pragma once
 
 struct MbDoublePlace {
@@ -10,6 +10,9 @@ static MbDoublePlace mb_double_thread, mb_double_group;
 static inline unsigned __nvvm_read_ptx_sreg_tid_x() { return mb_double_thread.x; }
 static inline unsigned __nvvm_read_ptx_sreg_tid_y() { return mb_double_thread.y; }
 static inline unsigned __nvvm_read_ptx_sreg_tid_z() { return mb_double_thread.z; }
+// Their number, of which nothing depends in a kernel without tensors.
+unsigned __nvvm_read_ptx_sreg_ntid_x();
+unsigned __nvvm_read_ptx_sreg_ntid_y();
 static inline unsigned __nvvm_read_ptx_sreg_ctaid_x() { return mb_double_group.x; }
 static inline unsigned __nvvm_read_ptx_sreg_ctaid_y() { return mb_double_group.y; }
 static inline unsigned __nvvm_read_ptx_sreg_ctaid_z() { return mb_double_group.z; }

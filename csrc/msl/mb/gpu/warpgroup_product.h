@@ -122,7 +122,6 @@ struct OperandCopy {
       });
   }
 
- private:
   // Call `copy` with the place of each of this thread's pieces, its offset from the first element,
   // and how many of its eight elements exist.
   template <class Copy>
@@ -145,6 +144,25 @@ struct OperandCopy {
     }
   }
 };
+
+// Add a thread's elements of the product to `sums`. All threads of the scope call it.
+template <class Layout, class Scope, bool is_half, bool left_by_depth, bool right_by_depth,
+          class Left, class Right>
+MB_FUNC void add_product_by_warpgroups(float* sums, const Left& left, const Right& right,
+                                       int depth);
+
+// Store a warpgroup's elements of 16 bits, eight neighbours at a time, or of 32 bits, two at a
+// time. Return false, and store nothing, if the tensor is not whole or not aligned for it.
+template <class Elements, class E, class Tensor>
+MB_FUNC bool store_neighbours(const E* elements, const Tensor& target);
+
+template <class Layout>
+inline constexpr bool is_warpgroup_layout = false;
+template <int threads, int rows, int columns>
+inline constexpr bool is_warpgroup_layout<WarpgroupLayout<threads, rows, columns>> = true;
+
+// Tests compile what is above for other machines.
+#ifdef __NVPTX__
 
 #define MB_LIST_0 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15"
 #define MB_LIST_1 "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
@@ -208,7 +226,6 @@ MB_FUNC u32 product_memory() {
   return begin / atom_bytes * atom_bytes;
 }
 
-// Add a thread's elements of the product to `sums`. All threads of the scope call it.
 template <class Layout, class Scope, bool is_half, bool left_by_depth, bool right_by_depth,
           class Left, class Right>
 MB_FUNC void add_product_by_warpgroups(float* sums, const Left& left, const Right& right,
@@ -276,6 +293,10 @@ MB_FUNC void add_product_by_warpgroups(float* sums, const Left& left, const Righ
       stage = stage == stages - 1 ? 0 : stage + 1;
       next = next == stages - 1 ? 0 : next + 1;
     }
+    // Sums may be copied to other registers only after this.
+    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+#pragma clang loop unroll(full)
+    for (int i = 0; i < Layout::capacity; ++i) asm volatile("" : "+f"(sums[i])::"memory");
   };
 
   // Another product may still read the memory.
@@ -284,15 +305,7 @@ MB_FUNC void add_product_by_warpgroups(float* sums, const Left& left, const Righ
     multiply(metal::bool_constant<true>());
   else
     multiply(metal::bool_constant<false>());
-  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
-#pragma clang loop unroll(full)
-  for (int i = 0; i < Layout::capacity; ++i) asm volatile("" : "+f"(sums[i])::"memory");
 }
-
-template <class Layout>
-inline constexpr bool is_warpgroup_layout = false;
-template <int threads, int rows, int columns>
-inline constexpr bool is_warpgroup_layout<WarpgroupLayout<threads, rows, columns>> = true;
 
 // Exchange words so that lane q of four has word q of each of them.
 MB_FUNC void transpose_by_four(u32 (&word)[4]) {
@@ -310,8 +323,6 @@ MB_FUNC void transpose_by_four(u32 (&word)[4]) {
   }
 }
 
-// Store a warpgroup's elements of 16 bits, eight neighbours at a time, or of 32 bits, two at a
-// time. Return false, and store nothing, if the tensor is not whole or not aligned for it.
 template <class Elements, class E, class Tensor>
 MB_FUNC bool store_neighbours(const E* elements, const Tensor& target) {
   using Layout = typename Elements::Layout;
@@ -349,5 +360,7 @@ MB_FUNC bool store_neighbours(const E* elements, const Tensor& target) {
   }
   return true;
 }
+
+#endif
 
 }  // namespace mb
