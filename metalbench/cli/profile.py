@@ -86,7 +86,7 @@ def profile(kernel: str, **options: Any) -> None:
     """
     from metalbench.errors import Unsupported
     from metalbench.profiling import profile as profile_kernel
-    from metalbench.profiling.prediction import find_gpu_chip, predict_kernel
+    from metalbench.profiling.prediction import find_gpu_chip, predict_kernel, predict_profile
     from metalbench.profiling.profiler import estimate_time, find_chip, resolve_subject
     from metalbench.report.console import console
     from metalbench.report.prediction import prediction_text
@@ -122,7 +122,7 @@ def profile(kernel: str, **options: Any) -> None:
                 time_limit=options["time_limit"],
             )
         except Unsupported as error:
-            reason = str(error)
+            prediction, reason = predict_profile(found, find_gpu_chip(options["chip"])), str(error)
     if options["json_file"] is not None:
         record = found.record()
         if prediction is not None:
@@ -139,4 +139,4 @@ def profile(kernel: str, **options: Any) -> None:
     if chip is not None:
         out.print(estimate_text(estimate_time(found, chip)))
     if reason:
-        out.print(f"No prediction: {reason}")
+        out.print(f"The prediction is from counts: {reason}")

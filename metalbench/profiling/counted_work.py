@@ -59,13 +59,15 @@ def make_counted_work(counts: Mapping[str, float], groups: float, tgmem: float) 
     nbytes = (counts["device_bytes_read"] + counts["device_bytes_written"]) / simdgroups
     unique = counts["unique_bytes_read"] + counts["unique_bytes_written"]
     moved = TRANSACTION_BYTES * max(1.0, counts["device_transactions"])
+    chain = _CHAIN_CYCLES * slots + 20 * operations
     return DispatchWork(
         threadgroups=groups,
         simdgroups=simdgroups / groups,
         active_lanes=1 / divergence,
         slots=slots,
         complex=complex_ + 10 * operations,
-        path_in_order=_CHAIN_CYCLES * slots + 20 * operations,
+        path_alu=chain,
+        path_in_order=chain,
         path_device=counts["most_device_reads"] / _OVERLAP,
         path_threadgroup=counts["most_threadgroup_reads"] / _OVERLAP,
         barriers=counts["barriers"] / simdgroups,

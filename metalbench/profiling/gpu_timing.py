@@ -34,10 +34,12 @@ MOST_HALVES = ALL_HALVES
 class Parameters:
     """Parameters without a source: latencies and costs in cycles of a core, fixed costs in seconds.
 
-    `issue`, `data_path`, `l2_link`, `bank` multiply the cycles that the sources give.
+    `issue`, `data_path`, `l2_link`, `bank` multiply the cycles that the sources give. `scheduling`
+    is the share of waits for operands that a compiler removes by another order of instructions.
     """
 
     alu_latency: float = 1.5
+    scheduling: float = 0.5
     l1_latency: float = 100.0
     l2_latency: float = 250.0
     constant_latency: float = 30.0
@@ -116,9 +118,10 @@ def predict_parts(table: WorkTable, chip: GpuChip, parameters: Parameters) -> di
     footprint = private_bytes * SIMD_WIDTH * w.simdgroups * resident
     private_misses = np.clip(1 - L1_BYTES / np.maximum(footprint, 1), 0, 1)
 
+    scheduling = min(1.0, p.scheduling)
     device_latency = (1 - w.l1_misses) * p.l1_latency + w.l1_misses * p.l2_latency
     path = (
-        p.alu_latency * w.path_in_order
+        p.alu_latency * (scheduling * w.path_alu + (1 - scheduling) * w.path_in_order)
         + device_latency * w.path_device
         + p.constant_latency * w.path_constant
         + p.threadgroup_latency * w.path_threadgroup

@@ -658,6 +658,8 @@ class LaneCode:
         if isinstance(type_, Float):
             return numpy(read_float(type_, text))
         integer = value.integer
+        if integer is None and _THREADGROUP_VARIABLE.search(text):
+            integer = self._threadgroup_offset(text)
         if integer is None:
             raise UnsupportedCodeError(f"constant {text}")
         if type_ == Int(1):

@@ -34,11 +34,13 @@ from metalbench.msl.analysis.analysed_code import LocatedCode
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.toolchain.analysis_ir import LANE, compile_for_analysis
 from metalbench.msl.toolchain.run_tool import CrashedError
-from metalbench.profiling.gpu_calibration import CALIBRATION, Calibration
+from metalbench.profiling.counted_work import work_of_dispatch
+from metalbench.profiling.gpu_calibration import CALIBRATION, COUNTED_CALIBRATION, Calibration
 from metalbench.profiling.gpu_chips import GPU_CHIPS, GpuChip
 from metalbench.profiling.gpu_timing import WorkTable, join_parts, predict_parts
 from metalbench.profiling.gpu_work import DispatchWork, count_line_cycles, measure_work
 from metalbench.profiling.lane_code import LaneCode, UnsupportedCodeError, translate
+from metalbench.profiling.profiler import Profile
 from metalbench.profiling.simt import LaunchSizes, StepLimitError, simulate
 from metalbench.sandbox.executors import open_sandboxed_device
 from metalbench.task import Task
@@ -206,11 +208,30 @@ class MeasuredDispatch:
     lines: Mapping[Line, float]
 
 
+def predict_profile(profile: Profile, chip: GpuChip) -> Prediction:
+    """Predict from the counts of a profile: for code that cannot be simulated, such as textures."""
+    works = [
+        MeasuredDispatch(
+            counts.function,
+            work_of_dispatch(
+                counts, math.prod(occupancy.threadgroups), occupancy.threadgroup_bytes
+            ),
+            {},
+        )
+        for counts, occupancy in zip(profile.dispatches, profile.occupancy, strict=True)
+    ]
+    return predict_works(profile.kernel, profile.size, chip, works, COUNTED_CALIBRATION)
+
+
 def predict_works(
-    kernel: str, size: str, chip: GpuChip, works: list[MeasuredDispatch]
+    kernel: str,
+    size: str,
+    chip: GpuChip,
+    works: list[MeasuredDispatch],
+    calibration: Calibration = CALIBRATION,
 ) -> Prediction:
     """Return the prediction of dispatches whose work is known."""
-    parameters = CALIBRATION.parameters
+    parameters = calibration.parameters
     parts = predict_parts(WorkTable([each.work for each in works]), chip, parameters)
     seconds = join_parts(parts, parameters)
     dispatches = tuple(
@@ -224,7 +245,7 @@ def predict_works(
         for number, each in enumerate(works)
     )
     total = parameters.command_buffer_s + float(seconds.sum())
-    return Prediction(kernel, size, chip, dispatches, total, CALIBRATION)
+    return Prediction(kernel, size, chip, dispatches, total, calibration)
 
 
 def measure_kernel(

@@ -24,6 +24,7 @@ WORK = DispatchWork(
     slots=400,
     complex=100,
     path_in_order=900,
+    path_alu=700,
     path_device=4,
     path_threadgroup=2,
     path_private=1,
@@ -87,7 +88,15 @@ def test_count_resident_groups_is_limited_by_threadgroup_memory(nbytes: int, gro
 @pytest.mark.parametrize(
     "field",
     [
-        *("threadgroups", "slots", "complex", "path_in_order", "path_device", "path_threadgroup"),
+        *(
+            "threadgroups",
+            "slots",
+            "complex",
+            "path_in_order",
+            "path_alu",
+            "path_device",
+            "path_threadgroup",
+        ),
         *("path_private", "barriers", "l1_cycles", "device_lines", "private_lines", "conflicts"),
         *("threadgroup_cycles", "spilled_lines", "unique_read", "unique_written", "missed_code"),
     ],

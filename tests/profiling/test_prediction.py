@@ -7,14 +7,16 @@ from dataclasses import replace
 
 import pytest
 
+import metalbench
 from metalbench.errors import DeclarationError
 from metalbench.kernel.library import find
-from metalbench.profiling.gpu_calibration import CALIBRATION
+from metalbench.profiling.gpu_calibration import CALIBRATION, COUNTED_CALIBRATION
 from metalbench.profiling.prediction import (
     Prediction,
     compare_predictions,
     find_gpu_chip,
     predict_kernel,
+    predict_profile,
     probability_faster,
 )
 
@@ -32,6 +34,14 @@ def test_predict_kernel_has_parts_and_lines(softmax: Prediction) -> None:
     assert dispatch.limit in dispatch.parts
     assert sum(dispatch.lines.values()) == pytest.approx(1)
     assert any(file.endswith("softmax.h") for file, _ in softmax.lines)
+
+
+def test_predict_profile_is_of_counts() -> None:
+    profile = metalbench.profile("softmax", size="small")
+    found = predict_profile(profile, find_gpu_chip("m2"))
+    assert found.calibration is COUNTED_CALIBRATION
+    assert 0 < found.low_s < found.seconds < found.high_s
+    assert found.dispatches[0].work.slots > 0
 
 
 def test_record_says_that_it_is_a_prediction(softmax: Prediction) -> None:

@@ -55,6 +55,12 @@ BODIES = {
         "for (uint s = 32; s > 0; s /= 2) { threadgroup_barrier(mem_flags::mem_threadgroup);"
         " if (t < s) m[t] += m[t + s]; } if (t == 0) y[i / 64] = m[0];"
     ),
+    "two tiles": (
+        "threadgroup float a[10][18], b[8][9]; a[t / 16 + 1][t % 16 + 1] = x[i];"
+        "b[t / 8][t % 8] = x[i] + 1; if (t < 16) a[9][t + 1] = a[0][t + 1] = 2;"
+        "threadgroup_barrier(mem_flags::mem_threadgroup);"
+        "y[i] = a[t / 16][t % 16 + 1] + a[9][1] + b[7 - t / 8][t % 8];"
+    ),
     "simd": "y[i] = simd_sum(x[i]) + simd_shuffle_xor(x[i], 5) + simd_prefix_inclusive_sum(1.0f);",
     "simd in branch": "float v = 1; if (lane < 7) v = simd_max(x[i]); y[i] = v;",
     "private array": (
