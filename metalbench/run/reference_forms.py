@@ -15,11 +15,9 @@ from __future__ import annotations
 import importlib.metadata
 import math
 import os
-import shutil
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -29,6 +27,7 @@ from metalbench import build_cache
 from metalbench.measure.measurement import FormTime
 from metalbench.reference import evaluate
 from metalbench.reference.chain import ON_ONE_ELEMENT, Form, Reference
+from metalbench.reference.stored_forms import identify_compiler
 from metalbench.stats import Interval, log_ratios, median_interval
 from metalbench.stats.location import rank_interval
 from metalbench.verify.tolerance import (
@@ -381,7 +380,7 @@ def _key(reference: Reference, device: str, mode: str) -> str | None:
     return build_cache.digest(
         RECORD,
         importlib.metadata.version("mlx"),
-        _compiler(),
+        identify_compiler(),
         device,
         repr((os.cpu_count(), mode)),
         work.task.name,
@@ -391,12 +390,3 @@ def _key(reference: Reference, device: str, mode: str) -> str | None:
         repr([(form.kind, form.name) for form in reference.forms]),
         repr(operations),
     )
-
-
-def _compiler() -> str:
-    """Return the identity of MLX's compiler on a CPU. Another one may favour another form."""
-    program = shutil.which("g++")
-    if program is None:
-        return ""
-    found = Path(program).resolve()
-    return repr((str(found), found.stat().st_size, found.stat().st_mtime_ns))

@@ -65,6 +65,8 @@ def _serve(channel: Channel, device_name: str, means: str) -> None:
         opened = opening.submit(_open_device, device_name)
         for module in NEEDED:
             importlib.import_module(module)
+        stored_forms = importlib.import_module("metalbench.reference.stored_forms")
+        stored_forms.load_stored_forms()
     try:
         device = opened.result()
     except MetalBenchError as error:
@@ -111,6 +113,7 @@ def _prepare(channel: Channel, device: Device, trial: Trial, *, asked: bool) -> 
             importlib.import_module(NEEDED_LATER)
             # In this thread, because only it may use MLX.
             prepare_reference(device, trial)
+        _store_forms()
         channel.send("ready")
         channel.receive()
     channel.send("case", describe_case(trial, find_task(trial), device))
@@ -146,6 +149,7 @@ def _answer(
     with ThreadPoolExecutor(1, thread_name_prefix="compile") as executor:
         try:
             done = work(_ChannelObserver(channel), executor)
+            _store_forms()
         except MachineError as error:
             channel.send("machine", str(error))
         except DeclarationError as error:
@@ -154,6 +158,13 @@ def _answer(
             channel.send("disturbed", str(error))
         else:
             channel.send(name, done)
+
+
+def _store_forms() -> None:
+    """Keep what MLX has compiled for the next workers."""
+    from metalbench.reference.stored_forms import store_new_forms
+
+    store_new_forms()
 
 
 def _wait_for_compilation(pending: Sequence[Future[Any]]) -> None:

@@ -209,7 +209,7 @@ def test_a_reference_of_mostly_launch_time_is_a_doubt(launch, share):
     assert reference.form.kind == "compiled"
     assert len(doubts) == (share is not None)
     for doubt in doubts:
-        assert f"up to {share} of that is how MLX is called" in doubt
+        assert f"(up to {share}); nothing is subtracted" in doubt
         assert "the whole reference 200." in doubt
 
 

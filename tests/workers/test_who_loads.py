@@ -48,6 +48,7 @@ QUICK = {
 SLOW = {
     "run, with several": ("run", "good", "prints", *KEPT, *SHORT),
     "run against itself": ("run", "good", "--ab-control", *KEPT, *SHORT),
+    "sweep": ("sweep", "good", "--param", "n=64,128", *KEPT, *SHORT),
     "compare": ("compare", "good@HEAD", *OF_REPOSITORY, *SHORT),
     "puzzles": ("puzzles", "check", "1", "PUZZLE"),
     "certify": ("certify", "good", *KEPT, *SHORT),
@@ -56,7 +57,7 @@ SLOW = {
 # Commands that are given no kernel, or run it as one of those above does: a search takes minutes.
 WITHOUT = {
     *("list", "history", "summary", "leaderboard", "new", "import-torch", "admit", "completion"),
-    *("analyse", "serve", "reproduce", "tune"),
+    *("analyse", "serve", "reproduce", "report", "tune"),
 }
 # Which run kernels of this package in their own process: the trial of a device, and operations.
 OWN_KERNELS = {"doctor", "hlo"}
