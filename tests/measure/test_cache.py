@@ -64,9 +64,10 @@ def test_warn_of_two_sets_reports_inputs_beyond_the_cache() -> None:
     assert warn_of_two_sets(2 * MIB, 2 * MIB, 8 * MIB, room) is None
     said = warn_of_two_sets(6 * MIB, 2 * MIB, 8 * MIB, room)
     assert said is not None
-    assert "14 MiB with the outputs, of 8 MiB, where one set would (8 MiB)" in said
+    assert "14 MiB with the outputs, of 8 MiB, where one set would fit (8 MiB)" in said
     # One set does not fit either.
     assert warn_of_two_sets(9 * MIB, 2 * MIB, 8 * MIB, room) is None
     said = warn_of_two_sets(2048 * MIB, 1 * MIB, 8 * MIB, room)
     assert said is not None
-    assert "4097 MiB, more than a quarter of the memory (16384 MiB)" in said
+    assert "more than a quarter of the memory: two sets alternate" in said
+    assert "4097 MiB of 16384 MiB" in said
