@@ -1,6 +1,6 @@
 """Fit the model of Apple's GPUs on public records, and measure its errors on tasks left out.
 
-    python benchmarks/apple_model.py M1_PRO.csv WORKS.json M2.csv [--plot FOLDER] [--ablation]
+    python benchmarks/apple_model.py M1_PRO.csv WORKS.json M2.csv [OPTION...]
 
 M1_PRO.csv has times of variants of kernels, WORKS.json their simulated work
 (benchmarks/apple_works.py). M2.csv has times and counts of kernels without sources. The parameters
@@ -25,6 +25,7 @@ from scipy.optimize import least_squares
 from scipy.stats import spearmanr
 
 from metalbench.profiling.counted_work import make_counted_work
+from metalbench.profiling.gpu_calibration import CALIBRATION, COUNTED_CALIBRATION, Calibration
 from metalbench.profiling.gpu_chips import GPU_CHIPS, GpuChip
 from metalbench.profiling.gpu_timing import Parameters, WorkTable, predict_seconds
 from metalbench.profiling.gpu_work import DispatchWork
@@ -334,15 +335,36 @@ def format_parameters(vector: Array) -> str:
     return f"Parameters({', '.join(values)})"
 
 
+def judge(variants: Records, kernels: Records) -> None:
+    """Print the errors of the package's calibration, and the coverage of its intervals."""
+    predicted = variants.predict(CALIBRATION.parameters.vector())
+    print_order(variants, predicted, "M1 Pro, calibration of the package")
+    print_interval(variants, predicted, CALIBRATION)
+    predicted = kernels.predict(COUNTED_CALIBRATION.parameters.vector())
+    print_errors(kernels, predicted, "\nM2, calibration of the package")
+    print_interval(kernels, predicted, COUNTED_CALIBRATION)
+
+
+def print_interval(records: Records, predicted: Array, calibration: Calibration) -> None:
+    """Print the share of records in the interval of a calibration."""
+    errors = np.log(records.seconds / predicted)
+    inside = (errors >= calibration.low) & (errors <= calibration.high)
+    click.echo(f"in the interval: {inside.mean():.3f}")
+
+
 @click.command(help=__doc__)
 @click.argument("m1_pro", type=click.Path(path_type=Path, exists=True))
 @click.argument("works", type=click.Path(path_type=Path, exists=True))
 @click.argument("m2", type=click.Path(path_type=Path, exists=True))
 @click.option("--plot", type=click.Path(path_type=Path), help="Write two SVG files to this folder.")
 @click.option("--ablation", is_flag=True, help="Print the table of mechanisms.")
-def main(m1_pro: Path, works: Path, m2: Path, plot: Path | None, ablation: bool) -> None:
+@click.option("--frozen", is_flag=True, help="Fit nothing: judge the calibration of the package.")
+def main(m1_pro: Path, works: Path, m2: Path, plot: Path | None, **options: bool) -> None:
     """Fit, and print the errors."""
     variants, kernels = read_m1_pro(m1_pro, works), read_m2(m2)
+    if options["frozen"]:
+        judge(variants, kernels)
+        return
     nominal = Parameters().vector()
     print_order(variants, variants.predict(nominal), "M1 Pro, nominal parameters, nothing fitted")
     left_out = leave_out(variants, variants.tasks, fit_variants)
@@ -353,7 +375,7 @@ def main(m1_pro: Path, works: Path, m2: Path, plot: Path | None, ablation: bool)
     everything = np.ones(len(variants.names), bool)
     fitted = fit_variants(variants, everything)
     print_order(variants, variants.predict(fitted), "M1 Pro, fitted on all tasks")
-    if ablation:
+    if options["ablation"]:
         print_ablations(variants, fitted)
     click.echo("")
     print_errors(kernels, kernels.predict(nominal), "M2, nominal parameters, nothing fitted")
