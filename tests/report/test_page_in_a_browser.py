@@ -15,9 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from example_pages import hostile_page, records_page
+from example_pages import hostile_page, records_page, row
+from example_results import CPU
 
 from metalbench.report.page.document import to_html
+from metalbench.report.page.model import Board, Page
 
 pytestmark = [
     pytest.mark.skipif(
@@ -218,3 +220,34 @@ def test_a_hostile_page_has_no_effect(browser: Any, tmp_path: Path) -> None:
     assert page.locator("img").count() == 0
     assert page.locator("script").count() == 1
     assert page.faults == []
+
+
+def test_the_filter_leaves_the_rows_with_all_of_its_words(browser: Any, file: Path) -> None:
+    page = opened(browser, file)
+    field = page.get_by_label("Filter").first
+    rows = page.locator("table[data-sortable]").first.locator("tbody tr")
+    count = rows.count()
+    field.fill("SOFTMAX float32")
+    shown = [each for each in rows.all() if each.is_visible()]
+    assert [each.locator("th").inner_text() for each in shown] == ["softmax"]
+    assert page.get_by_role("status").inner_text() == f"1 of {count} rows"
+    field.fill("softmax nothing")
+    assert not any(each.is_visible() for each in rows.all())
+    field.fill("")
+    assert all(each.is_visible() for each in rows.all())
+    assert page.faults == []
+
+
+def test_the_head_of_a_long_table_stays_in_view(browser: Any, tmp_path: Path) -> None:
+    rows = tuple(row(f"kernel{number}") for number in range(80))
+    path = tmp_path / "long.html"
+    path.write_text(to_html(Page("run", "lead", (Board(CPU, "vectors", rows),))), encoding="utf-8")
+    page = opened(browser, path, viewport=WIDE)
+    table = page.locator(".wide:has(> table[data-sortable])")
+    table.evaluate("each => { each.scrollIntoView(); each.scrollTop = each.scrollHeight; }")
+    last = page.locator("table[data-sortable] tbody tr").last
+    head = page.get_by_role("columnheader", name="task").bounding_box()
+    place = last.bounding_box()
+    assert head is not None
+    assert place is not None
+    assert 0 <= head["y"] < place["y"] <= WIDE["height"]
