@@ -83,5 +83,20 @@ FP_QUANTIZED = _family(
     of("fp_gather_qmm_t_nax", "half", 32, 4, True),
     constants=_ALIGNED,
 )
+GATED_DELTA = _family(
+    "nax_gated_delta",
+    ("utils.h", "gated_delta_update_nax.h"),
+    of("gated_delta_fused_nax", "half", 64, 64, 2, 2, 16, 4),
+    constants={200: False},
+)
+# The other kernels of this header have more products than a fiber's stack has memory for.
+GATED_DELTA_VJP = _family(
+    "nax_gated_delta_vjp",
+    ("utils.h", "gated_delta_update_nax_vjp.h"),
+    of("gated_delta_dgamma_to_dg", "float", 16),
+)
 
-NAX = (GEMM, SPLIT_K, GATHER, SEGMENTED, THIN, ATTENTION, QUANTIZED, FP_QUANTIZED)
+NAX = (
+    *(GEMM, SPLIT_K, GATHER, SEGMENTED, THIN, ATTENTION, QUANTIZED, FP_QUANTIZED),
+    *(GATED_DELTA, GATED_DELTA_VJP),
+)

@@ -23,13 +23,16 @@ struct mb_vec<T, char[N]> {
 
   MB_ACCESSOR(auto&, operator[], self.mb_elements[MB_SUBSCRIPT(i, N, "a vector")], unsigned long i)
 
-#define MB_EXTENDED(op)                                                                    \
-  MB_FUNC friend constexpr mb_vec operator op(const mb_vec& a, const mb_vec& b) {          \
-    mb_vec result{};                                                                       \
+  // Operators of a source may be templates: those with a scalar must match exactly, too.
+#define MB_EXTENDED(op)                                                                          \
+  MB_FUNC friend constexpr mb_vec operator op(const mb_vec& a, const mb_vec& b) {                \
+    mb_vec result{};                                                                             \
     for (int i = 0; i < N; ++i) result.mb_elements[i] = T(a.mb_elements[i] op b.mb_elements[i]); \
-    return result;                                                                         \
-  }                                                                                        \
-  MB_FUNC constexpr mb_vec& operator op##=(const mb_vec& b) { return *this = *this op b; }
+    return result;                                                                               \
+  }                                                                                              \
+  MB_FUNC friend constexpr mb_vec operator op(const mb_vec& a, T b) { return a op mb_vec(b); }   \
+  MB_FUNC friend constexpr mb_vec operator op(T a, const mb_vec& b) { return mb_vec(a) op b; }   \
+  MB_FUNC constexpr mb_vec& operator op## = (const mb_vec& b) { return *this = *this op b; }
   MB_EXTENDED(+)
   MB_EXTENDED(-)
   MB_EXTENDED(*)
