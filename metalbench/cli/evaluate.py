@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\b
 Examples:
   metalbench evaluate runs/a
+  metalbench evaluate runs/a --problems 'level_1/problem_1?'
   metalbench evaluate runs/a --workers 4 --kernel-timeout 60 --memory-limit 4G
   metalbench evaluate runs/a --cluster 10.0.0.1:6379
   metalbench evaluate runs/ours --collect kernelbench/level1 && metalbench analyse runs/ours
@@ -64,6 +65,11 @@ Examples:
     "--size", metavar="NAME", help="Size to time; by default the headline size of the device."
 )
 @dtype_option(default="float32", show_default=True, help="Element type.")
+@click.option(
+    "--problems",
+    metavar="GLOB",
+    help="Only these problems, such as 'level_1/problem_*' or 'problem_1?'.",
+)
 @click.option("--again", is_flag=True, help="Evaluate again what has been evaluated before.")
 @seed_option("Seed of the inputs and of the order of samples.")
 @time_option(2.0, "Longest time to sample each kernel.")
@@ -87,7 +93,7 @@ def evaluate(ctx: click.Context, /, folder: Path, **options: Any) -> None:
     from metalbench.cli.machine import open_seats
     from metalbench.kernel.library import Library
     from metalbench.kernelbench.evaluate import Evaluator
-    from metalbench.kernelbench.folder import collect, find_samples, read_plan
+    from metalbench.kernelbench.folder import collect, find_samples, read_plan, select_problems
     from metalbench.kernelbench.trials import make_jobs, select_remaining
     from metalbench.report.console import console
     from metalbench.store.database import store_path
@@ -103,7 +109,9 @@ def evaluate(ctx: click.Context, /, folder: Path, **options: Any) -> None:
         if options["collect"]:
             collect(folder, options["collect"], library, facts.chip)
         plan = read_plan(folder, make=True)
-        jobs, untried = make_jobs(find_samples(folder), plan, library)
+        jobs, untried = make_jobs(
+            select_problems(find_samples(folder), options["problems"]), plan, library
+        )
         known = [] if options["again"] else store.evaluations(plan.id)
         left = select_remaining(jobs, known, facts, conditions)
         _print_plan(log, plan, jobs, left)

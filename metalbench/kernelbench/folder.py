@@ -13,6 +13,7 @@ import re
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -145,6 +146,23 @@ def find_samples(root: Path) -> list[SampleFile]:
             f"{root}: expected files such as level_1/problem_7/sample_0.metal, found none"
         )
     return sorted(found, key=lambda each: (each.level, each.problem, each.number))
+
+
+def select_problems(found: Sequence[SampleFile], pattern: str | None) -> list[SampleFile]:
+    """Return the samples whose ``level_1/problem_7`` matches a glob pattern, all for None.
+
+    A pattern without a slash is for problems of every level. Raise DeclarationError if none match.
+    """
+    if pattern is None:
+        return list(found)
+    whole = pattern if "/" in pattern else f"*/{pattern}"
+    chosen = [each for each in found if fnmatchcase(f"{each.level}/problem_{each.problem}", whole)]
+    if found and not chosen:
+        raise DeclarationError(
+            f"--problems {pattern}: expected a pattern of problems such as "
+            f"{found[0].level}/problem_{found[0].problem}, and none matches"
+        )
+    return chosen
 
 
 def _is_outside(path: Path, folder: Path) -> bool:

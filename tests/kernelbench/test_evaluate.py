@@ -156,3 +156,15 @@ def test_evaluate_makes_a_run_of_existing_kernels(tmp_path: Path) -> None:
     shell.analyse("--json", tmp_path / "figures.json")
     assert compute_figures(tmp_path / "figures.json")["correctness_rate"]["value"] == 0.5
     assert "--collect tinny: did you mean" in shell.evaluate("--collect", "tinny").output
+
+
+def test_evaluate_takes_the_problems_of_a_pattern_only(tmp_path: Path) -> None:
+    shell = Shell(tmp_path, [[samples.RIGHT], [samples.WRONG], [samples.RIGHT]])
+    done = shell.evaluate("--problems", "problem_2")
+    assert done.exit_code == 0, done.output
+    assert set(shell.classes()) == {(2, 0)}
+    done = shell.evaluate("--problems", "*/problem_[13]")
+    assert set(shell.classes()) == {(1, 0), (2, 0), (3, 0)}
+    done = shell.evaluate("--problems", "problem_9")
+    assert done.exit_code == 2
+    assert "--problems problem_9: expected a pattern of problems such as" in done.output
