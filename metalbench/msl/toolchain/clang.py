@@ -132,7 +132,7 @@ NVPTX = CompilationTarget(
     debug_in_object=False,
 )
 
-# The same for Hopper GPUs only, whose tensor cores have instructions of their own.
+# The same for Hopper GPUs only, whose tensor cores have other instructions.
 NVPTX_HOPPER = replace(
     NVPTX,
     compiler=(
