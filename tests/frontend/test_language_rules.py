@@ -23,7 +23,6 @@ REFUSED = {case["name"]: case for case in CASES["refuse"]}
 ACCEPTED = {case["name"]: case for case in CASES["accept"]}
 THREAD_LIMIT = "max_total_threads_per_threadgroup"
 TO_TYPES = f"'{THREAD_LIMIT}' attribute cannot be applied to types"
-NOT_HERE = "an attribute list cannot appear here"
 POSITIONS = (
     "expecting input declarations with either all scalar types or all vector types with the same "
     "number of elements"
@@ -77,9 +76,6 @@ def test_recorded_acceptances_are_repeated(name):
         (f"kernel void f(device int* x) [[{THREAD_LIMIT}(64)]] {{}}", TO_TYPES),
         (f"[[kernel]] void f(device int* x) [[{THREAD_LIMIT}(32 * 2)]] {{}}", TO_TYPES),
         (f"[[kernel]] void f(device int* x)\n\n  [[{THREAD_LIMIT}(64)]]\n{{}}", TO_TYPES),
-        (f"[[{THREAD_LIMIT}(64)]] kernel void f(device int* x) {{}}", NOT_HERE),
-        (f'[[host_name("f"), {THREAD_LIMIT}(64)]] kernel void g(device int* x) {{}}', NOT_HERE),
-        (f"[[{THREAD_LIMIT}(64)]]\nkernel void f(device int* x) {{}}", NOT_HERE),
     ],
 )
 def test_misplaced_thread_limits_are_refused(text, message):
@@ -92,6 +88,9 @@ def test_misplaced_thread_limits_are_refused(text, message):
     "text",
     [
         f"[[kernel, {THREAD_LIMIT}(64)]] void f(device int* x) {{}}",
+        # Kernels that were timed on an M1 Pro begin like this (vicgalle/metal-sci-kernels).
+        f"[[{THREAD_LIMIT}(64)]] kernel void f(device int* x) {{}}",
+        f'[[host_name("f"), {THREAD_LIMIT}(64)]] kernel void g(device int* x) {{}}',
         f"[[{THREAD_LIMIT}(64), kernel]] void f(device int* x) {{}}",
         f"[[kernel]] [[{THREAD_LIMIT}(64)]] void f(device int* x) {{}}",
         f"kernel [[{THREAD_LIMIT}(64)]] void f(device int* x) {{}}",

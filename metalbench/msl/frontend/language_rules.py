@@ -81,8 +81,8 @@ _LIMIT = "max_total_threads_per_threadgroup"
 def find_misplaced_thread_limits(source: Source) -> Iterator[Violation]:
     """Yield attributes `[[max_total_threads_per_threadgroup(n)]]` in the wrong place.
 
-    Behind the parameters it would belong to the function's type. A list before the keyword `kernel`
-    is refused, too. Recorded messages of Apple's compiler; MSL 5.1.3 has the right places.
+    Behind the parameters it would belong to the function's type. Recorded message of Apple's
+    compiler; MSL 5.1.3 has the right places.
     """
     tokens = source.tokens
     for declaration in source.declarations if _LIMIT in tokens.occurrences else ():
@@ -98,32 +98,11 @@ def find_misplaced_thread_limits(source: Source) -> Iterator[Violation]:
                     f"'{_LIMIT}' attribute cannot be applied to types",
                     f"write it before the function's type: {form}",
                 )
-            elif index > declaration.head and "kernel" in _find_specifiers_behind(
-                tokens, declaration, index
-            ):
-                yield Violation(
-                    declaration.head,
-                    "an attribute list cannot appear here",
-                    f"write it behind `kernel`, or as {form}",
-                )
 
 
 def _is_in_double_brackets(tokens: Tokens, attribute: Attribute) -> bool:
     """Return whether an attribute is written `[[name(...)]]`, not `__attribute__((name(...)))`."""
     return tokens.at(attribute.last + 1) in ("]", ",") and attribute.last > attribute.first
-
-
-def _find_specifiers_behind(tokens: Tokens, declaration: Declaration, index: int) -> list[str]:
-    """Return the words between a list of attributes and the name of the function.
-
-    Empty unless the list begins the declaration, and the declaration is not an instantiation.
-    """
-    if declaration.kind != "function" or not is_attribute_start(tokens, declaration.head):
-        return []
-    behind = tokens.partner[declaration.head] + 1
-    if not declaration.head < index < behind:
-        return []
-    return [tokens.text[each] for each in skip_attributes(tokens, behind, declaration.name_index)]
 
 
 # 2. The positions of a thread.
