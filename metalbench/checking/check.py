@@ -12,6 +12,7 @@ from metalbench import _core
 from metalbench.checking.findings import (
     ALL,
     PERFORMANCE,
+    TENSOR,
     CheckFinding,
     Findings,
     Frame,
@@ -21,6 +22,7 @@ from metalbench.checking.findings import (
     read_suppressions,
 )
 from metalbench.checking.performance import lint_kernel
+from metalbench.checking.tensor_layouts import check_layouts
 from metalbench.errors import DeclarationError, KernelDied
 from metalbench.kernel.header import Kernel
 from metalbench.kernel.library import find
@@ -220,7 +222,8 @@ def check(
         arguments, with the arrays in the file `buffers`.
     tools
         The tools to apply: "mem", "race", "init", "sync", "arithmetic", or "all" of these; and
-        "performance", which compiles the kernel and does not run it.
+        "performance", which compiles the kernel and does not run it; and "tensor", which runs it
+        with each layout of cooperative tensors.
     sizes, dtype, seed
         Of a task: by default its small sizes and the kernel's first element type.
     tunables, include_dirs
@@ -268,11 +271,11 @@ def check_subject(
     """
     # An invalid comment is an error before the run.
     read_suppressions(what.kernel.source, str(what.kernel.path))
-    dynamic = [each for each in tools if each != PERFORMANCE]
+    dynamic = [each for each in tools if each not in (PERFORMANCE, TENSOR)]
     dtype_name = dtype or what.kernel.dtypes[0]
     told: list[CheckFinding] = []
     skipped: tuple[str, ...] = ()
-    sizes = what.sizes if dynamic else (what.launch_size,)
+    sizes = what.sizes if dynamic or TENSOR in tools else (what.launch_size,)
     if dynamic:
         built = compile_kernel(
             device,
@@ -285,6 +288,16 @@ def check_subject(
         )
         for size in what.sizes:
             told += CheckedRun(what, built, size, seed).findings(time_limit)
+    for size in what.sizes if TENSOR in tools else ():
+        told += check_layouts(
+            what.kernel,
+            what.task,
+            device,
+            size,
+            dtype_name=dtype_name,
+            tunables=tunables,
+            seed=seed,
+        )
     if PERFORMANCE in tools:
         lints = lint_kernel(
             what.kernel, what.task, what.launch_size, dtype_name=dtype_name, tunables=tunables

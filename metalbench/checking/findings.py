@@ -16,6 +16,8 @@ TOOLS = ("mem", "race", "init", "sync", "arithmetic")
 ALL = "all"
 # A tool that compiles and does not run a kernel. It is not one of ALL: it reports slow code.
 PERFORMANCE = "performance"
+# A tool that runs a kernel with each layout of cooperative tensors. It is not one of ALL, either.
+TENSOR = "tensor"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +109,12 @@ _KINDS = (
     CheckKind("assertion", "arithmetic", "an assert() that does not hold"),
     CheckKind("trap", "arithmetic", "undefined behaviour that the compiler replaced by a trap"),
     CheckKind("fault", "mem", "a fault of unknown kind"),
+    CheckKind(
+        "layout-dependent",
+        TENSOR,
+        "a result that depends on which thread has which element of a cooperative tensor",
+        "ask get_multidimensional_index for the place of an element, or load and store tensors",
+    ),
 )
 
 
@@ -191,17 +199,17 @@ def find_kind(name: str) -> CheckKind:
 def parse_tools(names: Iterable[str]) -> tuple[str, ...]:
     """Return the tools in `names`, such as `mem,race`; raises DeclarationError for others.
 
-    `all` is every tool but PERFORMANCE.
+    `all` is every tool but PERFORMANCE and TENSOR.
     """
     wanted = [part.strip() for name in names for part in name.split(",")]
     for each in wanted:
-        if each not in (*TOOLS, PERFORMANCE, ALL):
-            known = (*TOOLS, PERFORMANCE, ALL)
+        if each not in (*TOOLS, PERFORMANCE, TENSOR, ALL):
+            known = (*TOOLS, PERFORMANCE, TENSOR, ALL)
             raise DeclarationError(f"unknown tool {each!r}; {suggestion(each, known)}")
-    static = (PERFORMANCE,) if PERFORMANCE in wanted else ()
+    by_name = [each for each in (PERFORMANCE, TENSOR) if each in wanted]
     if not wanted or ALL in wanted:
-        return (*TOOLS, *static)
-    return (*(each for each in TOOLS if each in wanted), *static)
+        return (*TOOLS, *by_name)
+    return (*(each for each in TOOLS if each in wanted), *by_name)
 
 
 # Findings of checked runs.

@@ -48,6 +48,8 @@ Tools (all of the first five, unless --tool names some):
   performance slow code on Apple's GPUs, without a run: arrays that stay in thread memory, many
               registers, strided accesses, bank conflicts, divergent branches, integer divisions,
               64-bit indices, large code, few threadgroups
+  tensor      results that depend on the layout of cooperative tensors (Metal 4), which differs
+              between generations of GPUs: runs the kernel with four legal layouts
   compute-sanitizer
               NVIDIA's, with --device cuda: mem, race, init and sync as the GPU itself runs it
 
@@ -84,7 +86,7 @@ Exit codes: 0 no errors (there may be warnings), 1 errors, 2 wrong usage, or one
     multiple=True,
     default=["all"],
     help="Kinds of findings: mem, race, init, sync, arithmetic, with commas; else all of these. "
-    "Only by name: performance.",
+    "Only by name: performance, tensor.",
 )
 @click.option(
     "--device",

@@ -519,7 +519,8 @@ class Kernel:
     tasks. The macros of the selected instance, by default the first, are tunables with one value.
     `limits` are conditions of sizes, which are checked before every launch.
     `standard` is the version of Metal's language, from the header's `// std:` line or from `--std`;
-    empty for the device's default.
+    empty for the device's default. `tensor_layout` is the number of the layout of cooperative
+    tensors, which the tool `tensor` of a check varies.
     `inouts` are the inputs that the kernel updates in place, each with its line.
     """
 
@@ -536,6 +537,7 @@ class Kernel:
     math: str = MATH_MODES[0]
     include_dirs: tuple[Path, ...] = ()
     standard: str = ""
+    tensor_layout: int = 0
     samplers: Mapping[str, str] = field(default_factory=dict)
     device_defaults: tuple[DeviceDefaults, ...] = ()
     target: tuple[str, ...] = ()

@@ -36,7 +36,7 @@ from metalbench.kernel.source_files import include_folders
 from metalbench.kernel.textures import sampler_options, texture_over
 from metalbench.msl import engine
 from metalbench.msl.frontend.bindings import EXTENTS_SUFFIX
-from metalbench.msl.frontend.standards import define_version
+from metalbench.msl.frontend.standards import TENSOR_LAYOUT_MACRO, define_version
 from metalbench.sandbox.resources import memory_bytes
 from metalbench.task import Task
 from metalbench.task.dtypes import FLOATS, DType, dtype
@@ -664,6 +664,7 @@ def source_options(kernel: Kernel, run: DType, tunables: Mapping[str, int]) -> d
             "DTYPE": run.msl,
             **{name: str(value) for name, value in tunables.items()},
             **define_version(kernel.standard),
+            **({TENSOR_LAYOUT_MACRO: str(kernel.tensor_layout)} if kernel.tensor_layout else {}),
         },
         "include_dirs": include_folders(kernel.path, kernel.include_dirs),
     }

@@ -21,7 +21,8 @@
 #include "tensor_descriptor.h"
 #include "tensor_scopes.h"
 
-// For tests: which of the legal layouts matrices have whose layout code may not rely on.
+// Which of the legal layouts matrices have. A number above 0 is for tests and checks: then no
+// matrix has the layout that kernels for Apple's GPUs assume.
 #ifndef MB_TENSOR_LAYOUT
 #define MB_TENSOR_LAYOUT 0
 #endif
@@ -159,8 +160,8 @@ struct tensor_layout {
   static constexpr int columns = role == TensorRole::left    ? D.mb_left_columns()
                                  : role == TensorRole::right ? D.mb_right_columns()
                                                              : D.n;
-  static constexpr bool is_fragment =
-      scope_traits<Scope>::is_simdgroup && D.m == 16 && D.n == 32 && D.k == 16;
+  static constexpr bool is_fragment = MB_TENSOR_LAYOUT == 0 && scope_traits<Scope>::is_simdgroup &&
+                                      D.m == 16 && D.n == 32 && D.k == 16;
 
   static constexpr bool is_warpgroup =
 #if MB_HOPPER

@@ -16,6 +16,7 @@ QUICK_MACRO = "__METALBENCH_QUICK__"
 # csrc/msl/mb/tensor_layout.h defines. A kernel that relies on no layout gives the same result with
 # each of them.
 TENSOR_LAYOUT_MACRO = "__METALBENCH_TENSOR_LAYOUT__"
+TENSOR_LAYOUTS = 4
 # The first version with tensors.
 TENSORS_SINCE = STANDARDS["metal4.0"]
 
