@@ -160,6 +160,37 @@ def test_kernels_of_every_layout_have_no_findings(tmp_path, name):
     assert run(tmp_path, CLEAN[name]).found == ()
 
 
+SCOPES = {
+    "too few SIMD-groups": ("simdgroups<4>", "op.run(X, Y, Z);", 64, "is not that of the"),
+    "too many SIMD-groups": ("simdgroups<1 + 1>", "op.run(X, Y, Z);", 128, "is not that of the"),
+    "lanes that are elsewhere": (
+        "simdgroup",
+        "if (lane < 16) op.run(X, Y, Z);",
+        32,
+        "not all lanes",
+    ),
+    "as many as there are": ("simdgroups<2>", "op.run(X, Y, Z);", 64, ""),
+}
+
+
+@pytest.mark.parametrize("name", SCOPES)
+def test_scopes_are_the_threads_that_run_a_product(tmp_path, name):
+    scope, code, threads, message = SCOPES[name]
+    text = HEAD.replace("=(32)", f"=({threads})").replace(
+        "execution_simdgroup>", f"execution_{scope}>"
+    )
+    body = text[text.index("  auto left") : text.index("  const uint quad")]
+    path = tmp_path / "k.metal"
+    operands = "auto X = A.slice(0, 0), Y = B.slice(0, 0), Z = C.slice(0, 0);"
+    path.write_text(f"{text.replace(body, '')}{operands}\n{code}\n}}\n")
+    found = check(path, tools="sync").found
+    assert len(found) == bool(message)
+    if message:
+        assert found[0].kind == "simdgroup"
+        assert message in found[0].message
+        assert found[0].frames[0].line == path.read_text().split("\n").index(code) + 1
+
+
 def test_the_tool_is_taken_only_by_name():
     assert TENSOR not in parse_tools(["all"])
     assert parse_tools(["race,tensor"]) == ("race", "tensor")

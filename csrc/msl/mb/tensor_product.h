@@ -106,6 +106,30 @@ constexpr bool is_fragment_product() {
 }
 #endif
 
+#if MB_CHECKED
+[[gnu::noinline, gnu::cold, clang::nomerge,
+  clang::not_tail_called]] MB_UNTRACED static void expect_scope(u32 threads) {
+  const Fiber* self = current();
+  if (self->bundle->group->threads == threads) return;
+  self->bundle->group->runtime->fail(
+      current(),
+      "SIMD-groups of a product: their number in execution_simdgroups is not that of the "
+      "threadgroup",
+      __builtin_return_address(0));
+}
+// The threads of a scope reach a product together, and are those of the threadgroup if the scope
+// has several SIMD-groups.
+template <class Scope>
+MB_FUNC void expect_scope() {
+  if constexpr (scope_traits<Scope>::threads > int(simd_width))
+    expect_scope(u32(scope_traits<Scope>::threads));
+  if constexpr (scope_traits<Scope>::threads > 1) expect_all_lanes();
+}
+#else
+template <class Scope>
+MB_FUNC void expect_scope() {}
+#endif
+
 // destination = left right, or += : the elements of this thread.
 template <mpp::tensor_ops::matmul2d_descriptor D, class Scope, class L, class R, class E, class X,
           class Elements>
@@ -127,6 +151,7 @@ MB_FUNC void multiply_matrices(const L& left, const R& right,
     return;
   }
 #endif
+  expect_scope<Scope>();
   expect_given_operand(left);
   expect_given_operand(right);
   Sum sums[Layout::capacity];
