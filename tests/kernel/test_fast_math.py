@@ -60,7 +60,8 @@ def warnings(test="v > 0", helper="v > 0", edit=lambda source: source):
 )
 def test_a_test_is_named_with_file_and_line(test, shown):
     (warning,) = warnings(test)
-    assert re.match(rf"copied.metal:11:\d+: `{re.escape(shown)}` under `// math: fast`: ", warning)
+    assert "under `// math: fast`: " in warning
+    assert re.search(rf": copied.metal:11:\d+: `{re.escape(shown)}`; ", warning)
     assert "test the bits" in warning
 
 
@@ -74,7 +75,7 @@ def test_comparisons_of_two_values_have_no_warning(test):
 def test_warnings_ignore_code_that_the_kernel_does_not_reach():
     assert warnings("odd(v)") == ()
     (warning,) = warnings("odd(v)", helper="isnan(v)")
-    assert warning.startswith("copied.metal:6:")
+    assert ": copied.metal:6:" in warning
     assert warnings("v > 1", helper="isnan(v)") == ()
 
 

@@ -57,7 +57,7 @@ SLOW = {
 # Commands that are given no kernel, or run it as one of those above does: a search takes minutes.
 WITHOUT = {
     *("list", "history", "summary", "leaderboard", "new", "import-torch", "admit", "completion"),
-    *("analyse", "serve", "reproduce", "report", "tune"),
+    *("analyse", "serve", "reproduce", "report", "tune", "calibrate"),
 }
 # Which run kernels of this package in their own process: the trial of a device, and operations.
 OWN_KERNELS = {"doctor", "hlo"}

@@ -23,7 +23,7 @@ if DOUBLE is not None:
     # pytest loads the package of an installed plugin, such as this one, with its own loader.
     replace_in(engine)
     # Their threads meet, which those of the double cannot.
-    collect_ignore_glob += ["test_async_copy.py", "test_shared_addresses.py"]
+    collect_ignore_glob += ["test_async_copy.py", "test_shared_addresses.py", "test_tensors.py"]
 if DOUBLE is None:
     # They let the driver fail, and may take the GPU from the process.
     collect_ignore_glob += ["test_failures.py", "test_faults.py"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 
 import ml_dtypes
 import numpy as np
@@ -11,8 +10,6 @@ import pytest
 from cuda.test_warpgroups import KERNEL
 
 from metalbench import _core
-
-DOUBLE = os.environ.get("CUDA_DOUBLE")
 
 DTYPES = {"half": np.float16, "bfloat": ml_dtypes.bfloat16, "float": np.float32}
 TURNS = list(itertools.product(("false", "true"), repeat=2))
@@ -29,9 +26,8 @@ def test_tiles_of_a_product_are_right(device, m, n, groups, left, right, element
     library = device.compile(KERNEL, macros={name: str(value) for name, value in macros.items()})
     pipeline = library.pipeline()
     dtype = DTYPES[element]
-    # Whole tiles and stages, edges that are aligned for wide copies, and others. The double takes
-    # its time.
-    for size in (256, 136, 83) if DOUBLE is None else (83,):
+    # Whole tiles and stages, edges that are aligned for wide copies, and others.
+    for size in (256, 136, 83):
         random = np.random.default_rng(size)
         # Sums of small integers are exact.
         a, b = (random.integers(-2, 3, (size, size)).astype(dtype) for _ in range(2))
