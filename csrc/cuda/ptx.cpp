@@ -152,9 +152,12 @@ ModuleResources Module::resources() const {
 }
 
 void Module::allow_dynamic_bytes(std::uint32_t bytes) const {
+  const std::lock_guard lock(mutex_);
+  if (bytes <= allowed_bytes_) return;
   gpu_->check(gpu_->driver().cuFuncSetAttribute(function_, max_dynamic_shared_size_bytes,
                                                 static_cast<int>(bytes)),
               "reserve " + std::to_string(bytes) + " bytes of threadgroup memory");
+  allowed_bytes_ = bytes;
 }
 
 Module::~Module() {

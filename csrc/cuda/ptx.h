@@ -46,14 +46,16 @@ class Module {
 
   [[nodiscard]] FunctionHandle function() const { return function_; }
   [[nodiscard]] ModuleResources resources() const;
-  // Allow launches with this much dynamic threadgroup memory, which may be more than 48 KB. Throws
-  // Error if the GPU has less.
+  // Allow launches with at most this much dynamic threadgroup memory, which may be more than 48 KB,
+  // in addition to those that are allowed already. Throws Error if the GPU has less.
   void allow_dynamic_bytes(std::uint32_t bytes) const;
 
  private:
   std::shared_ptr<const Gpu> gpu_;
   ModuleHandle handle_ = nullptr;
   FunctionHandle function_ = nullptr;
+  mutable std::mutex mutex_;
+  mutable std::uint32_t allowed_bytes_ = 0;
 };
 
 // Modules of one PTX, one for each block size; compiled once per GPU and driver, and cached.

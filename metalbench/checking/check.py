@@ -297,6 +297,7 @@ def check_subject(
             dtype_name=dtype_name,
             tunables=tunables,
             seed=seed,
+            time_limit=time_limit,
         )
     if PERFORMANCE in tools:
         lints = lint_kernel(

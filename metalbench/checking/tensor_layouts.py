@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from metalbench._core import CompileError
+from metalbench._core import CompileError, KernelFault, TimeLimitExceeded
 from metalbench.checking.findings import CheckFinding, Frame
 from metalbench.errors import KernelDied
 from metalbench.kernel.header import Kernel
@@ -36,7 +36,7 @@ _ASKED = re.compile(r"\b(?:get_multidimensional_index|multidimensional_indices|m
 def find_element_lines(source: str) -> list[int]:
     """Return the lines that access an element of a cooperative tensor by a number, from 1 on.
 
-    Lines of a loop that asks for the element's coordinates are not among them.
+    A line is left out if it, or one of the three lines before or after it, asks for coordinates.
     """
     comments = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
     text = comments.sub(lambda each: re.sub(r"[^\n]", " ", each[0]), source)
@@ -63,6 +63,7 @@ def check_layouts(
     dtype_name: str,
     tunables: Mapping[str, int] | None,
     seed: int,
+    time_limit: float,
 ) -> Iterator[CheckFinding]:
     """Yield a finding for each output that another layout changes, or for a layout's fault.
 
@@ -98,9 +99,9 @@ def check_layouts(
         bound = built.bind(workload(task, size, dtype_name=dtype_name, seed=seed))
         bound.poison()
         try:
-            built.device.run(bound.dispatches)
-        except KernelDied as error:
-            yield report(f"with layout {layout}: {error}")
+            built.device.run(bound.dispatches, time_limit=time_limit)
+        except (KernelDied, KernelFault, TimeLimitExceeded) as error:
+            yield report(f"the kernel fails with layout {layout}: {error}")
             return
         for name, each in bound.own_outputs.items():
             found = np.array(each.array, copy=True)

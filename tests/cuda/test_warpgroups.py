@@ -36,11 +36,11 @@ EXPORT void locate(int thread, int i, int* found) {
   found[1] = Layout::column(thread, c);
   found[2] = Layout::index(r, c);
 }
-EXPORT int copy(const half* data, long outer_stride, long depth_stride, int outer, int depth, int k,
-                unsigned short* to, int* times) {
+EXPORT int copy(const half* data, long outer_stride, long depth_stride, int outer, int depth,
+                int product_depth, int k, unsigned short* to, int* times) {
   const Operand operand{data, 0, outer_stride, depth_stride, outer, depth};
   for (int thread = 0; thread < THREADS; ++thread) {
-    const Copy copy(operand, thread);
+    const Copy copy(operand, product_depth, thread);
     copy.each_piece(0, k, [&](u32 place, long at, int count) {
       const long step = BY_DEPTH ? depth_stride : outer_stride;
       for (int e = 0; e < 8; ++e) {
@@ -52,6 +52,7 @@ EXPORT int copy(const half* data, long outer_stride, long depth_stride, int oute
   }
   return Copy::bytes;
 }
+EXPORT u32 memory(u32 end, u32 bytes) { return find_product_memory(end, bytes); }
 EXPORT u64 descriptor() { return Copy::layout; }
 EXPORT u32 place(int outer, int step) { return Copy::place(0, outer, step); }
 """
@@ -106,8 +107,12 @@ def read_by_descriptor(
 
 @pytest.mark.parametrize("by_depth", [0, 1])
 @pytest.mark.parametrize("size", [32, 64, 256])
-@pytest.mark.parametrize(("missing", "depth", "k"), [(0, 64, 0), (3, 200, 128), (17, 130, 128)])
-def test_tensor_cores_find_the_copied_elements(tmp_path, by_depth, size, missing, depth, k):
+@pytest.mark.parametrize(
+    ("missing", "depth", "used", "k"),
+    # `used`: elements of k that a product has, of those that the operand has.
+    [(0, 64, 64, 0), (3, 200, 200, 128), (17, 130, 130, 128), (0, 200, 16, 0), (0, 200, 150, 128)],
+)
+def test_tensor_cores_find_the_copied_elements(tmp_path, by_depth, size, missing, depth, used, k):
     library = build(tmp_path, SIZE=size, BY_DEPTH=by_depth)
     library.descriptor.restype = ctypes.c_uint64
     outer = size - missing
@@ -119,13 +124,13 @@ def test_tensor_cores_find_the_copied_elements(tmp_path, by_depth, size, missing
     size_bytes = library.copy(
         given.ctypes.data_as(ctypes.c_void_p),
         *strides,
-        *(outer, depth, k),
+        *(outer, depth, used, k),
         *(each.ctypes.data_as(ctypes.c_void_p) for each in (memory, times)),
     )
     assert (times[: size_bytes // 16] == 1).all()
     assert (times[size_bytes // 16 :] == 0).all()
     expected = np.zeros((max(size, 64), DEPTH), np.uint16)
-    inside = matrix[:, k : k + DEPTH]
+    inside = matrix[:, k : min(k + DEPTH, used)]
     expected[: inside.shape[0], : inside.shape[1]] = inside
     layout = library.descriptor()
     # Left operands are read 64 rows at a time, right ones as a whole.
@@ -139,6 +144,14 @@ def test_tensor_cores_find_the_copied_elements(tmp_path, by_depth, size, missing
     for o in range(size):
         found = read_by_descriptor(memory, layout, library.place(0, 1), o, 5, by_depth)
         assert found == expected[o, 16 + 5]
+
+
+def test_stages_leave_the_memory_of_arguments_alone(tmp_path):
+    library = build(tmp_path)
+    for end in range(100_000, 102_100, 16):
+        begin = library.memory(end, 3 * 32_768 + ATOM)
+        assert begin % ATOM == 0
+        assert end - 3 * 32_768 - ATOM <= begin <= end - 3 * 32_768
 
 
 KERNEL = """

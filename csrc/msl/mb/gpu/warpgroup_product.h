@@ -67,17 +67,20 @@ struct OperandCopy {
 
   const Operand& from;
   const MB_GLOBAL Memory* data;
+  // Elements of k that the product has; the operand may have more.
+  int depth;
   int thread;
   // Whether 16 bytes are copied at a time, and whether there are elements for all of them.
   bool is_fast, is_whole;
 
-  MB_FUNC OperandCopy(const Operand& operand, int own) : from(operand), thread(own) {
+  MB_FUNC OperandCopy(const Operand& operand, int given_depth, int own)
+      : from(operand), depth(given_depth), thread(own) {
     const long along = by_depth ? from.depth_stride : from.outer_stride;
     const long across = by_depth ? from.outer_stride : from.depth_stride;
     const Memory* const first = from.data + from.origin;
     is_fast =
         along == 1 && across % 8 == 0 && u64(first) % 16 == 0 && __nvvm_isspacep_global(first);
-    is_whole = is_fast && size % 64 == 0 && from.outer >= size && from.depth % stage_depth == 0;
+    is_whole = is_fast && size % 64 == 0 && from.outer >= size && depth % stage_depth == 0;
     data = (const MB_GLOBAL Memory*)first;
   }
 
@@ -134,16 +137,22 @@ struct OperandCopy {
       const int x = piece % 8, block = by_depth ? 0 : piece / 8 % blocks;
       const int line = by_depth ? piece / 8 : piece / 8 / blocks;
       const int outer = by_depth ? line : block * 64 + x * 8;
-      const int depth = k + (by_depth ? x * 8 : line);
-      const bool exists = by_depth ? outer < from.outer : depth < from.depth;
-      const int left = by_depth ? from.depth - depth : from.outer - outer;
+      const int inner = k + (by_depth ? x * 8 : line);
+      const bool exists = by_depth ? outer < from.outer : inner < depth;
+      const int left = by_depth ? depth - inner : from.outer - outer;
       const int count = !exists || left < 0 ? 0 : left < 8 ? left : 8;
       const u32 place =
           to + u32(block * stage_depth + line) * line_bytes + u32((x ^ (line & 7)) * 16);
-      copy(place, outer * from.outer_stride + depth * from.depth_stride, count);
+      copy(place, outer * from.outer_stride + inner * from.depth_stride, count);
     }
   }
 };
+
+// Return where stages begin in the last `bytes` of threadgroup memory, which has other contents
+// before these. `bytes` includes an atom for the alignment.
+MB_FUNC constexpr u32 find_product_memory(u32 end, u32 bytes) {
+  return (end - bytes + atom_bytes - 1) / atom_bytes * atom_bytes;
+}
 
 // Add a thread's elements of the product to `sums`. All threads of the scope call it.
 template <class Layout, class Scope, bool is_half, bool left_by_depth, bool right_by_depth,
@@ -219,11 +228,10 @@ MB_FUNC void add_by_warpgroup(float* s, u64 a, u64 b) {
 // PTX text tells the host how much memory a launch needs in addition to its arguments.
 template <int bytes>
 MB_FUNC u32 product_memory() {
-  u32 all, begin;
+  u32 all;
   asm volatile("// mb_product_bytes %0" ::"n"(bytes));
   asm("mov.u32 %0, %%dynamic_smem_size;" : "=r"(all));
-  begin = u32(u64((MB_SHARED u8*)mb_arena)) + all - u32(bytes);
-  return begin / atom_bytes * atom_bytes;
+  return find_product_memory(u32(u64((MB_SHARED u8*)mb_arena)) + all, u32(bytes));
 }
 
 template <class Layout, class Scope, bool is_half, bool left_by_depth, bool right_by_depth,
@@ -243,8 +251,8 @@ MB_FUNC void add_product_by_warpgroups(float* sums, const Left& left, const Righ
   const int thread = scope_traits<Scope>::thread();
   if (thread >= threads) return;
   const u32 memory = product_memory<stages * stage_bytes + atom_bytes>();
-  const LeftCopy left_copy(left, thread);
-  const RightCopy right_copy(right, thread);
+  const LeftCopy left_copy(left, depth, thread);
+  const RightCopy right_copy(right, depth, thread);
   const int count = divide_up(depth, stage_depth);
   const int outer = thread / warpgroup_threads * (Layout::tiles * 64);
   const auto synchronise = []() __attribute__((always_inline)) {
