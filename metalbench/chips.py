@@ -94,6 +94,11 @@ CHIPS: dict[str, Chip] = dict(
 )
 
 
+def chip_key(name: str) -> str:
+    """Return the key of a chip in CHIPS for a name such as "Apple M2 Pro", "M2-Pro" or "m2_pro"."""
+    return name.lower().replace(" ", "_").replace("-", "_").removeprefix("apple_")
+
+
 def peak_rates(chip: str | None, cores: int) -> PeakRates | None:
     """Return the peak rates of a chip such as "m4_max"; None for one that is not in the table."""
     known = CHIPS.get(chip or "")

@@ -13,6 +13,7 @@ from agent_steel.proposal import Diagnosis, Fact, count_facts
 from agent_steel.roofline import Triers, measure_roofline
 from metalbench.checking.performance import lint_kernel
 from metalbench.errors import MetalBenchError
+from metalbench.kernel.header import device_names
 from metalbench.measure.analysis import Peaks, Roofline, roofline
 from metalbench.measure.measurement import Plan
 from metalbench.msl.frontend.tokens import lex
@@ -149,8 +150,9 @@ class Profiler:
             return ()
         if key not in self._predictions:
             try:
+                kernel = subject.kernel_of(attempt).on(device_names(self._chip.target))
                 found = predict_kernel(
-                    *(subject.kernel_of(attempt), subject.task, subject.size, self._chip),
+                    *(kernel, subject.task, subject.size, self._chip),
                     dtype_name=subject.dtype,
                     tunables=attempt.tunables,
                 )

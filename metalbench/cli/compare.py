@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from metalbench._core import Device
     from metalbench.compare.comparison import RunComparison
     from metalbench.compare.head_to_head import Match
-    from metalbench.kernel.header import Kernel
+    from metalbench.kernel.header import Kernel, TargetDevice
     from metalbench.kernel.library import Entry
     from metalbench.measure.measurement import Measurement
 
@@ -116,7 +116,6 @@ def _compare_runs(before: str, after: str | None, options: dict[str, Any]) -> Ru
 
 def _predict(before: str, after: str | None, options: dict[str, Any]) -> None:
     """Print the predicted times of two versions of a kernel, and which is faster."""
-    from metalbench import _core
     from metalbench.profiling.prediction import (
         compare_predictions,
         find_gpu_chip,
@@ -126,14 +125,13 @@ def _predict(before: str, after: str | None, options: dict[str, Any]) -> None:
     from metalbench.report.numbers import short_time
 
     chip = find_gpu_chip(options["predict"])
-    device = _core.open("cpu")
     names = before, after or before.partition("@")[0]
-    entry, headers = _find_entry(names[0].partition("@")[0], options["kernels"], None)
+    entry, headers = _find_entry(names[0].partition("@")[0], options["kernels"], chip.key)
     include = (*options["include"], *headers)
     out = console()
     found = []
     for name in names:
-        kernel = _read_kernel(entry, name, device, include)
+        kernel = _read_kernel(entry, name, chip.target, include)
         size = options["size"] or entry.task.headline
         each = predict_kernel(
             *(kernel, entry.task, size, chip), dtype_name=options["dtype"], seed=options["seed"]
@@ -224,7 +222,9 @@ def _find_entry(name: str, folders: tuple[Path, ...], chip: str | None) -> tuple
     return entry, [own / "include"]
 
 
-def _read_kernel(entry: Entry, name: str, device: Device, include: tuple[Path, ...]) -> Kernel:
+def _read_kernel(
+    entry: Entry, name: str, device: TargetDevice, include: tuple[Path, ...]
+) -> Kernel:
     """Return the kernel that NAME or NAME@REVISION names."""
     from metalbench.compare.revision import read_kernel_at
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from metalbench.errors import MetalBenchError
@@ -10,6 +11,7 @@ from metalbench.errors import MetalBenchError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from metalbench.kernel.header import Kernel
     from metalbench.profiling.gpu_chips import GpuChip
     from metalbench.run.trial import Described, Trial
     from metalbench.store.result import Result
@@ -41,9 +43,9 @@ def print_predictions(
             continue
         try:
             found = predict_kernel(
-                *(trial.kernel, trial.entry.task, case.size, chip),
+                *(find_kernel_of_chip(trial, device, chip), trial.entry.task, case.size, chip),
                 dtype_name=case.dtype,
-                tunables=trial.tunables or None,
+                tunables=None if trial.tuning else trial.tunables,
             )
         except MetalBenchError as error:
             table.add_row(case.task, "-", "", str(error).partition("\n")[0])
@@ -55,3 +57,16 @@ def print_predictions(
         table.add_row(case.task, middle, f"{low} to {high}", limit)
     out.print("\nPredictions, not measurements:")
     out.print(table)
+
+
+def find_kernel_of_chip(trial: Trial, device: Described, chip: GpuChip) -> Kernel:
+    """Return the kernel of a trial as it is on the chip: another file, other defaults.
+
+    A candidate that is not the library's file keeps its text.
+    """
+    from metalbench.kernel.header import device_names
+
+    if trial.kernel.path == trial.entry.kernel(device).path:
+        kernel = trial.entry.kernel(chip.target)
+        return replace(kernel, include_dirs=trial.kernel.include_dirs)
+    return trial.kernel.on(device_names(chip.target))

@@ -93,6 +93,8 @@ def profile(kernel: str, **options: Any) -> None:
     from metalbench.report.profile import annotate_source, estimate_text, profile_table
 
     chip = find_chip(options["chip"]) if options["chip"] else None
+    gpu = find_gpu_chip(options["chip"]) if options["chip"] else None
+    target = gpu.target if gpu is not None else None
     found = profile_kernel(
         kernel,
         size=options["size"],
@@ -103,26 +105,27 @@ def profile(kernel: str, **options: Any) -> None:
         include_dirs=options["include"],
         time_limit=options["time_limit"],
         traced=TRACED if options["picture"] else 0,
+        target=target,
     )
     if options["picture"] is not None:
         from metalbench.report.profile import draw
 
         draw(found, options["picture"])
     prediction, reason = None, ""
-    if chip is not None:
+    if gpu is not None:
         read, task, size = resolve_subject(
-            kernel, options["size"], options["buffers"], options["kernels"]
+            kernel, options["size"], options["buffers"], options["kernels"], target
         )
         read = replace(read, include_dirs=options["include"])
         try:
             prediction = predict_kernel(
-                *(read, task, size, find_gpu_chip(options["chip"])),
+                *(read, task, size, gpu),
                 dtype_name=options["dtype"],
                 seed=options["seed"],
                 time_limit=options["time_limit"],
             )
         except Unsupported as error:
-            prediction, reason = predict_profile(found, find_gpu_chip(options["chip"])), str(error)
+            prediction, reason = predict_profile(found, gpu), str(error)
     if options["json_file"] is not None:
         record = found.record()
         if prediction is not None:

@@ -92,14 +92,18 @@ def _tune_by_prediction(name: str, options: dict[str, Any]) -> None:
     objective = options["objective"]
     if not objective.startswith(OBJECTIVE):
         raise click.UsageError(f"--objective: expected time or predicted:CHIP, got {objective!r}")
-    chip = objective.removeprefix(OBJECTIVE)
+    for option in ("json_file", "on"):
+        if options[option]:
+            raise click.UsageError(
+                f"--{option.removesuffix('_file')}: expected none with --objective {objective}"
+            )
+    chip = find_gpu_chip(objective.removeprefix(OBJECTIVE))
     (entry,) = find([name], None, options["kernels"])
     found = tune_by_prediction(
-        replace(entry.kernel(), include_dirs=options["include"]),
+        replace(entry.kernel(chip.target), include_dirs=options["include"]),
         entry.task,
         options["size"] or entry.task.headline,
         chip,
-        find_gpu_chip(chip),
         dtype_name=options["dtype"],
         seconds=options["seconds"],
         seed=options["seed"],

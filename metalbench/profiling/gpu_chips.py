@@ -1,6 +1,7 @@
 """The figures of Apple's GPUs that the timing model uses, each with its source.
 
-`measured`: by the source; `derived`: computed from published figures; `assumed`: neither.
+`measured`: by the source; `published`: by Apple; `derived`: computed from published figures;
+`assumed`: none of these.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ TURNER = "github.com/philipturner/metal-benchmarks"
 
 @dataclass(frozen=True)
 class Figure:
-    """A number, its kind (measured, derived, assumed) and where it is from."""
+    """A number, its kind (measured, published, derived, assumed) and where it is from."""
 
     value: float
     kind: str
@@ -22,9 +23,18 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class GpuChip:
-    """A chip's GPU with all of its cores."""
+class AppleTarget:
+    """A Mac with a chip, as kernels and their `// defaults:` lines select by it."""
 
+    chip: str
+    kind: str = "metal"
+
+
+@dataclass(frozen=True)
+class GpuChip:
+    """A chip's GPU with all of its cores. `key` is its name in headers, such as m2_pro."""
+
+    key: str
     name: str
     cores: int
     clock: Figure
@@ -32,7 +42,11 @@ class GpuChip:
     slc: Figure
     dram: Figure
     slc_bandwidth: Figure
-    has_dynamic_registers: bool = False
+
+    @property
+    def target(self) -> AppleTarget:
+        """The device that selects the kernel and the defaults of this chip."""
+        return AppleTarget(self.key)
 
     @property
     def clock_hz(self) -> float:
@@ -96,14 +110,14 @@ def _make_chip(name: str) -> GpuChip:
     source = f"{TURNER}, README, table of GPUs" if kind != "assumed" else "no source"
     bandwidth = 1e9 * chip.bandwidths[chip.cores]
     return GpuChip(
+        name,
         chip.name,
         chip.cores,
         Figure(1e9 * ghz, kind, source),
         Figure(l2 * _KIB, kind, source),
         Figure(slc * _MIB, kind, source),
-        Figure(bandwidth, "measured", chip.source),
+        Figure(bandwidth, "published", chip.source),
         Figure(_SLC_TO_DRAM * bandwidth, "derived", f"{TURNER}, README, On-Chip Memory"),
-        has_dynamic_registers=not name.startswith(("m1", "m2")),
     )
 
 

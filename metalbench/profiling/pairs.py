@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from metalbench.chips import chip_key
 from metalbench.errors import MetalBenchError
 from metalbench.kernel.library import Entry
 from metalbench.profiling.gpu_chips import GPU_CHIPS
@@ -18,7 +19,6 @@ from metalbench.store.history import HistoryEntry
 from metalbench.store.result import Status
 
 METAL = "metal"
-_APPLE = "Apple "
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Pair:
 
 def find_chip_name(device: str) -> str:
     """Return the name of a chip in GPU_CHIPS for a device such as "Apple M2 Pro", or ""."""
-    name = device.removeprefix(_APPLE).lower().replace(" ", "_")
+    name = chip_key(device)
     return name if name in GPU_CHIPS else ""
 
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from metalbench import _core
+from metalbench.chips import chip_key
 from metalbench.errors import DeclarationError, Unsupported, suggestion
 from metalbench.kernel.header import Kernel
 from metalbench.kernel.memory import GuardedBuffer
@@ -140,7 +141,7 @@ class Prediction:
 
 def find_gpu_chip(name: str) -> GpuChip:
     """Return a chip by a name such as `m4` or `m4_max`. Raise DeclarationError."""
-    chip = GPU_CHIPS.get(name.lower().replace(" ", "_").replace("-", "_"))
+    chip = GPU_CHIPS.get(chip_key(name))
     if chip is None:
         raise DeclarationError(f"unknown chip {name!r}; {suggestion(name, GPU_CHIPS)}")
     return chip

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from metalbench import _core
-from metalbench.chips import CHIPS, TFLOPS_OF_A_CORE, Chip
+from metalbench.chips import CHIPS, TFLOPS_OF_A_CORE, Chip, chip_key
 from metalbench.errors import DeclarationError, suggestion
-from metalbench.kernel.header import Kernel
+from metalbench.kernel.header import Kernel, TargetDevice, device_names
 from metalbench.kernel.library import find
 from metalbench.kernel.memory import COUNTS, Words
 from metalbench.kernel.prepare import Bound, Compiled, compile_kernel
@@ -108,6 +108,7 @@ def profile(
     include_dirs: Sequence[Path] = (),
     time_limit: float = TIME_LIMIT,
     traced: int = 0,
+    target: TargetDevice | None = None,
 ) -> Profile:
     """Count a kernel's accesses and operations in its source, independent of the optimiser.
 
@@ -126,6 +127,8 @@ def profile(
         Seconds for the run.
     traced
         Number of accesses of each dispatch that are recorded individually, from the first.
+    target
+        Device whose kernel and defaults are counted; by default the kernel for all chips.
 
     Raises
     ------
@@ -140,7 +143,7 @@ def profile(
     TimeLimitExceeded
         If the kernel does not end within `time_limit`.
     """
-    text, task, chosen = resolve_subject(kernel, size, buffers, folders)
+    text, task, chosen = resolve_subject(kernel, size, buffers, folders, target)
     return profile_kernel(
         replace(text, include_dirs=tuple(include_dirs)),
         task,
@@ -204,16 +207,24 @@ def _buffers(pipeline: _core.Pipeline) -> tuple[str, ...]:
 
 
 def resolve_subject(
-    kernel: str | Path, size: str | None, buffers: Path | None, folders: Sequence[Path]
+    kernel: str | Path,
+    size: str | None,
+    buffers: Path | None,
+    folders: Sequence[Path],
+    target: TargetDevice | None = None,
 ) -> tuple[Kernel, Task, str]:
-    """Return the kernel, its task, and the size of a run. Raise DeclarationError."""
+    """Return the kernel, its task, and the size of a run. Raise DeclarationError.
+
+    The kernel and its defaults are those for `target`; without it, those for all chips.
+    """
     if is_kernel_file(str(kernel)):
         bare = read_standalone_kernel(Path(kernel), buffers)
         if size is not None:
             raise DeclarationError(
                 f"--size: expected none with {kernel}, whose own lines say how large all is"
             )
-        return bare.kernel, bare.task, bare.size
+        text = bare.kernel.on(device_names(target)) if target is not None else bare.kernel
+        return text, bare.task, bare.size
     if buffers is not None:
         raise DeclarationError(
             f"--buffers: expected a file without a task such as {kernel}.metal, got {kernel!r}, "
@@ -223,7 +234,7 @@ def resolve_subject(
     task = entry.task
     chosen = size or (SMALL if SMALL in task.sizes else next(iter(task.sizes)))
     task.check_size(chosen)
-    return entry.kernel(), task, chosen
+    return entry.kernel(target), task, chosen
 
 
 def _occupancy(compiled: Compiled, bound: Bound) -> Iterator[Occupancy]:
@@ -290,7 +301,7 @@ class Estimate:
 
 def find_chip(name: str) -> Chip:
     """Return a chip by a name such as `m4` or `m4_max`; raises DeclarationError."""
-    chip = CHIPS.get(name.lower().replace(" ", "_").replace("-", "_"))
+    chip = CHIPS.get(chip_key(name))
     if chip is None:
         raise DeclarationError(f"--chip: unknown chip {name!r}; {suggestion(name, CHIPS)}")
     return chip

@@ -30,7 +30,7 @@ def outcome(candidate: TuningCandidate) -> str:
 
 def prediction_report(found: PredictedTuning) -> Group:
     """Return the candidates with the least predicted times, and the line for the header."""
-    lines = [f"Predicted for {found.chip}, not measured; the least first:"]
+    lines = [f"Predicted for {found.chip.name}, not measured; the least first:"]
     lines += [f"  {_describe(each)}" for each in found.candidates[:SHOWN]]
     lines.append(f"Defaults: {_describe(found.defaults)}")
     rest = "all there are" if found.complete else "more remain: give it more --time"
@@ -39,7 +39,7 @@ def prediction_report(found: PredictedTuning) -> Group:
         lines.append("No candidate has a shorter predicted time than the defaults.")
     elif found.is_decided:
         lines.append(f"Faster than the defaults with probability {found.probability:.2f}:")
-        lines.append(f"  {found.header_line}")
+        lines += [f"  {line}" for line in found.header_lines]
     else:
         lines.append(
             f"Cannot tell whether the first is faster: the probability is {found.probability:.2f}."

@@ -41,7 +41,7 @@ class PredictedTuning:
     `probability` is that of the best being faster than the defaults.
     """
 
-    chip: str
+    chip: GpuChip
     defaults: PredictedCandidate
     candidates: tuple[PredictedCandidate, ...]
     complete: bool
@@ -65,17 +65,19 @@ class PredictedTuning:
         return self.probability >= DECIDED
 
     @property
-    def header_line(self) -> str:
-        """The line that sets the best values on the chip's generation, marked as predicted."""
+    def header_lines(self) -> tuple[str, str]:
+        """The lines that set the best values on the chip: a comment that they are predicted."""
         values = ", ".join(f"{name} = {value}" for name, value in self.best.values.items())
-        return f"// defaults: {self.chip.partition('_')[0]} {values}"
+        return (
+            f"// Predicted for {self.chip.name}, not measured.",
+            f"// defaults: {self.chip.key} {values}",
+        )
 
 
 def tune_by_prediction(
     kernel: Kernel,
     task: Task,
     size: str,
-    chip_name: str,
     chip: GpuChip,
     *,
     dtype_name: str,
@@ -85,7 +87,8 @@ def tune_by_prediction(
 ) -> PredictedTuning:
     """Predict candidates in random order until the time is up. Raise DeclarationError.
 
-    Nothing is verified or timed: `metalbench tune` on a Mac does both.
+    The kernel has the defaults of the chip: `kernel.on(device_names(chip.target))`. Nothing is
+    verified or timed: `metalbench tune` on a Mac does both.
     """
     if not kernel.tunables:
         raise DeclarationError(f"[{kernel.name}] expected a `// tune:` line, got none")
@@ -105,13 +108,13 @@ def tune_by_prediction(
         observe(found)
         return found
 
-    defaults = predict({name: kernel.tunables[name][0] for name in names})
+    defaults = predict(kernel.resolve_tunables(dtype=dtype_name))
     tried = [defaults]
     for number in order.tolist():
         values = dict(zip(names, choices[number], strict=True))
         if values != defaults.values and monotonic() < end:
             tried.append(predict(values))
-    return PredictedTuning(chip_name, defaults, _sort(tried), len(tried) == len(choices))
+    return PredictedTuning(chip, defaults, _sort(tried), len(tried) == len(choices))
 
 
 def _sort(tried: Sequence[PredictedCandidate]) -> tuple[PredictedCandidate, ...]:

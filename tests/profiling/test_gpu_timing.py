@@ -133,5 +133,6 @@ def test_gpu_chips_have_a_source_for_every_number() -> None:
     for chip in GPU_CHIPS.values():
         for figure in (chip.clock, chip.l2, chip.slc, chip.dram, chip.slc_bandwidth):
             assert figure.value > 0
-            assert figure.kind in ("measured", "derived", "assumed")
-            assert figure.source
+            assert figure.kind in ("measured", "published", "derived", "assumed")
+            assert (figure.kind == "assumed") == (figure.source == "no source")
+        assert chip.dram.kind == "published"

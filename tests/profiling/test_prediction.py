@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 import metalbench
+from metalbench import _core
+from metalbench.cli.predictions import find_kernel_of_chip
 from metalbench.errors import DeclarationError
 from metalbench.kernel.library import find
 from metalbench.profiling.gpu_calibration import CALIBRATION, COUNTED_CALIBRATION
@@ -19,6 +22,8 @@ from metalbench.profiling.prediction import (
     predict_profile,
     probability_faster,
 )
+from metalbench.profiling.profiler import resolve_subject
+from metalbench.run.trial import Trial
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +81,38 @@ def test_compare_predictions_may_not_tell(softmax: Prediction) -> None:
     assert compare_predictions(softmax, near).startswith("cannot tell")
     assert compare_predictions(softmax, far).startswith("predicted faster")
     assert compare_predictions(far, softmax).startswith("predicted slower")
+
+
+@pytest.fixture
+def variants(tmp_path: Path) -> Path:
+    """A folder with a kernel for all chips and another one for the M2 family."""
+    (entry,) = find(["argmax"], None, ())
+    for name in ("argmax.metal", "argmax.m2.metal"):
+        (tmp_path / name).write_text(entry.kernel().path.read_text())
+    return tmp_path
+
+
+VARIANTS = pytest.mark.parametrize(
+    ("chip", "name"), [("m2_pro", "argmax.m2.metal"), ("m4", "argmax.metal")]
+)
+
+
+@VARIANTS
+def test_resolve_subject_takes_the_kernel_of_the_chip(variants: Path, chip: str, name: str) -> None:
+    target = find_gpu_chip(chip).target
+    kernel, _, _ = resolve_subject("argmax", None, None, [variants], target)
+    assert kernel.path.name == name
+    assert kernel.target[0] == chip
+
+
+@VARIANTS
+def test_find_kernel_takes_the_kernel_of_the_chip(variants: Path, chip: str, name: str) -> None:
+    (entry,) = find(["argmax"], None, [variants])
+    device = _core.open("cpu")
+    trial = Trial(entry, entry.kernel(device), "float32")
+    kernel = find_kernel_of_chip(trial, device, find_gpu_chip(chip))
+    assert kernel.path.name == name
+    assert kernel.target[0] == chip
 
 
 def test_find_gpu_chip_raises_for_an_unknown_chip() -> None:
