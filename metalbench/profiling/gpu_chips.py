@@ -32,7 +32,7 @@ class AppleTarget:
 
 @dataclass(frozen=True)
 class GpuChip:
-    """A chip's GPU with all of its cores. `key` is its name in headers, such as m2_pro."""
+    """A chip's GPU. `key` is the chip's name in headers, such as m2_pro."""
 
     key: str
     name: str
@@ -104,15 +104,21 @@ _BY_CHIP: dict[str, tuple[float, float, float, str]] = {
 }
 
 
-def _make_chip(name: str) -> GpuChip:
+def make_gpu_chip(name: str, cores: int = 0) -> GpuChip:
+    """Return the figures of a chip with `cores` GPU cores.
+
+    A number of cores that is not sold, or 0 where it is unknown, gives the chip with all cores.
+    """
     chip = CHIPS[name]
+    if cores not in chip.bandwidths:
+        cores = chip.cores
     ghz, l2, slc, kind = _BY_CHIP[name]
     source = f"{TURNER}, README, table of GPUs" if kind != "assumed" else "no source"
-    bandwidth = 1e9 * chip.bandwidths[chip.cores]
+    bandwidth = chip.peak_rates(cores).bytes_per_s
     return GpuChip(
         name,
         chip.name,
-        chip.cores,
+        cores,
         Figure(1e9 * ghz, kind, source),
         Figure(l2 * _KIB, kind, source),
         Figure(slc * _MIB, kind, source),
@@ -121,4 +127,4 @@ def _make_chip(name: str) -> GpuChip:
     )
 
 
-GPU_CHIPS: dict[str, GpuChip] = {name: _make_chip(name) for name in CHIPS}
+GPU_CHIPS: dict[str, GpuChip] = {name: make_gpu_chip(name) for name in CHIPS}

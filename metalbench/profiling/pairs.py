@@ -1,19 +1,21 @@
 """Pairs of predicted work and measured time of stored results, to improve the calibration.
 
 A pair has no name, no source and no path: the chip, its cores, the element type, the time and the
-work of each dispatch.
+work of each dispatch. A device that does not report its cores has 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from metalbench.chips import chip_key
-from metalbench.errors import MetalBenchError
+from metalbench.errors import DeclarationError, Unsupported
+from metalbench.kernel.header import Kernel
 from metalbench.kernel.library import Entry
-from metalbench.profiling.gpu_chips import GPU_CHIPS
+from metalbench.profiling.gpu_chips import GPU_CHIPS, make_gpu_chip
 from metalbench.profiling.prediction import measure_kernel, predict_works
 from metalbench.store.history import HistoryEntry
 from metalbench.store.result import Status
@@ -26,6 +28,7 @@ class Pair:
     """A measured time in seconds, the predicted one, and the work of each dispatch."""
 
     chip: str
+    cores: int
     dtype: str
     measured_s: float
     predicted_s: float
@@ -35,6 +38,7 @@ class Pair:
         """Return the pair as JSON values."""
         return {
             "chip": self.chip,
+            "cores": self.cores,
             "dtype": self.dtype,
             "measured_s": self.measured_s,
             "predicted_s": self.predicted_s,
@@ -48,41 +52,56 @@ def find_chip_name(device: str) -> str:
     return name if name in GPU_CHIPS else ""
 
 
-def choose_results(results: Iterable[HistoryEntry], source_hash: str) -> Iterator[HistoryEntry]:
-    """Yield the latest result of each size and element type that a Mac's GPU has measured.
+def choose_results(
+    results: Iterable[HistoryEntry], find_hash: Callable[[str], str]
+) -> Iterator[HistoryEntry]:
+    """Yield the latest result of each size and element type on each Mac's GPU.
 
     Only correct results of the kernel's present text count, on a chip that the model knows.
+    `find_hash` returns the hash of that text for a chip in GPU_CHIPS.
     """
-    seen: set[tuple[str, str, str]] = set()
+    seen: set[tuple[str, int, str, str]] = set()
     for each in results:
-        key = each.device_name, each.size, each.dtype
+        key = each.device_name, each.device_cores, each.size, each.dtype
         usable = each.status == Status.CORRECT and each.kernel_ns is not None
-        known = each.device_kind == METAL and find_chip_name(each.device_name)
-        if usable and known and each.source_hash == source_hash and key not in seen:
+        chip = find_chip_name(each.device_name) if each.device_kind == METAL else ""
+        if usable and chip and each.source_hash == find_hash(chip) and key not in seen:
             seen.add(key)
             yield each
 
 
-def make_pairs(entry: Entry, results: Iterable[HistoryEntry]) -> Iterator[Pair]:
-    """Yield a pair for each usable result of a task; code that cannot be predicted has none."""
-    kernel = entry.kernel()
-    for each in choose_results(results, kernel.hash):
+def make_pairs(
+    entry: Entry, results: Iterable[HistoryEntry], skip: Callable[[str], None]
+) -> Iterator[Pair]:
+    """Yield a pair for each usable result of a task. Raise DeclarationError without its kernel.
+
+    `skip` takes the reason why a result has no pair: its code cannot be predicted.
+    """
+
+    @cache
+    def find_kernel(chip: str) -> Kernel:
+        return entry.kernel(GPU_CHIPS[chip].target)
+
+    for each in choose_results(results, lambda chip: find_kernel(chip).hash):
         name = find_chip_name(each.device_name)
+        chip = make_gpu_chip(name, each.device_cores)
         try:
             works = measure_kernel(
-                kernel,
+                find_kernel(name),
                 entry.task,
                 each.size,
                 dtype_name=each.dtype,
                 tunables=each.tunables or None,
             )
-        except MetalBenchError:
+        except (Unsupported, DeclarationError) as error:
+            skip(str(error).partition("\n")[0])
             continue
         assert each.kernel_ns is not None
         yield Pair(
             name,
+            each.device_cores,
             each.dtype,
             1e-9 * each.kernel_ns.value,
-            predict_works("", each.size, GPU_CHIPS[name], works).seconds,
+            predict_works("", each.size, chip, works).seconds,
             tuple(work.work.record() for work in works),
         )

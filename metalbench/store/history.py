@@ -17,6 +17,7 @@ FACTS = {
     "recorded_at": "recorded_at",
     "device_kind": "device_kind",
     "device_name": "device_name",
+    "device_cores": "device_cores",
     "task": "task",
     "size": "size",
     "dtype": "dtype",
@@ -53,9 +54,10 @@ FROM results JOIN runs ON runs.id = results.run
 class HistoryEntry:
     """One stored result of a task; times in nanoseconds, `source_hash` of the kernel's text.
 
-    `revision` is metalbench's, None outside of a checkout. `mlx` is the version of the reference,
-    and `form` its form if several were timed. `metal_tools` are the environment variables of
-    Metal's tools that were set, with which times are longer.
+    `device_cores` are 0 where the device does not report them. `revision` is metalbench's, None
+    outside of a checkout. `mlx` is the version of the reference, and `form` its form if several
+    were timed. `metal_tools` are the environment variables of Metal's tools that were set, with
+    which times are longer.
     """
 
     id: int
@@ -86,6 +88,7 @@ class HistoryEntry:
     gpu_ratio: Interval | None = None
     wall_ratio: Interval | None = None
     metal_tools: Sequence[str] = ()
+    device_cores: int = 0
 
     @property
     def conditions(self) -> tuple[object, ...]:

@@ -10,7 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from metalbench.cli import main
+from metalbench.errors import CompileError, Unsupported
 from metalbench.kernel.library import find
+from metalbench.profiling import pairs
 from metalbench.profiling.pairs import choose_results, find_chip_name, make_pairs
 from metalbench.stats import Interval
 
@@ -22,6 +24,7 @@ class Stored:
     source_hash: str
     device_kind: str = "metal"
     device_name: str = "Apple M2 Pro"
+    device_cores: int = 16
     size: str = "small"
     dtype: str = "float32"
     status: str = "correct"
@@ -46,17 +49,51 @@ def test_choose_results_takes_the_latest_of_a_mac() -> None:
         Stored("a", size="large", device_name="Apple A17"),
     ]
     results: list[Any] = [*others, latest, older]
-    assert list(choose_results(results, "a")) == [latest]
+    assert list(choose_results(results, lambda _: "a")) == [latest]
 
 
 def test_make_pairs_has_times_and_work_but_no_names() -> None:
     (entry,) = find(["relu"], None, ())
     results: list[Any] = [Stored(entry.kernel().hash)]
-    (pair,) = make_pairs(entry, results)
+    (pair,) = make_pairs(entry, results, pytest.fail)
+    assert pair.record()["cores"] == 16
     assert pair.measured_s == pytest.approx(9e-6)
     assert pair.predicted_s > 0
     assert pair.dispatches[0]["device_lines"] > 0
     assert "relu" not in json.dumps(pair.record())
+
+
+def test_make_pairs_predicts_with_the_devices_cores() -> None:
+    (entry,) = find(["relu"], None, ())
+    source = entry.kernel().hash
+    results: list[Any] = [
+        Stored(source, device_name="Apple M3 Max", device_cores=cores) for cores in (30, 40, 0)
+    ]
+    fewer, all_, unknown = make_pairs(entry, results, pytest.fail)
+    assert fewer.predicted_s > all_.predicted_s == unknown.predicted_s
+
+
+def test_make_pairs_says_why_it_skips(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise Unsupported("relu: textures")
+
+    monkeypatch.setattr(pairs, "measure_kernel", refuse)
+    (entry,) = find(["relu"], None, ())
+    results: list[Any] = [Stored(entry.kernel().hash)]
+    reasons: list[str] = []
+    assert not list(make_pairs(entry, results, reasons.append))
+    assert reasons == ["relu: textures"]
+
+
+def test_make_pairs_lets_other_faults_raise(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise CompileError("relu: no such type")
+
+    monkeypatch.setattr(pairs, "measure_kernel", fail)
+    (entry,) = find(["relu"], None, ())
+    results: list[Any] = [Stored(entry.kernel().hash)]
+    with pytest.raises(CompileError):
+        list(make_pairs(entry, results, pytest.fail))
 
 
 def test_calibrate_needs_results_of_a_mac(tmp_path) -> None:
