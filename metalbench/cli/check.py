@@ -178,7 +178,9 @@ def check(ctx: click.Context, /, kernels_to_check: tuple[str, ...], **options: A
         found.append(findings)
         echo(findings_text(findings), nl=False, err=taken)
     if options["json_file"]:
-        write_text(options["json_file"], findings_json(found))
+        write_text(
+            options["json_file"], findings_json(found, are_several=len(kernels_to_check) > 1)
+        )
     if options["sarif_file"]:
         write_text(options["sarif_file"], to_sarif(found, Path.cwd()))
     if faults:

@@ -88,10 +88,13 @@ def _where(finding: CheckFinding) -> str:
     return f"{frame.file}:{frame.line}{column}"
 
 
-def findings_json(checks: Sequence[Findings]) -> str:
-    """Return the findings of a kernel as a JSON object, those of several kernels as an array."""
+def findings_json(checks: Sequence[Findings], *, are_several: bool) -> str:
+    """Return the findings of a kernel as a JSON object.
+
+    Where several kernels were asked for, return an array of those that could be checked.
+    """
     plain = [_plain_findings(each) for each in checks]
-    return json_text(plain[0] if len(plain) == 1 else plain, indent=2) + "\n"
+    return json_text(plain if are_several else plain[0], indent=2) + "\n"
 
 
 def _plain_findings(findings: Findings) -> dict[str, Any]:

@@ -99,7 +99,7 @@ def test_performance_reports_figures_advice_and_formats(tmp_path):
     assert "`a` stays in thread memory: 64 B per thread" in found.message
     assert f"its index in line {found.frame.line + 2} is not a constant" in found.message
     assert "unroll(full)" in findings_text(findings)
-    (plain,) = json.loads(findings_json([findings]))["findings"]
+    (plain,) = json.loads(findings_json([findings], are_several=False))["findings"]
     assert (plain["kind"], plain["tool"]) == ("thread-array", "performance")
     (run,) = json.loads(to_sarif([findings], tmp_path))["runs"]
     assert run["results"][0]["ruleId"] == "thread-array"

@@ -113,8 +113,10 @@ def test_several_kernels_are_checked_one_after_the_other(file, tmp_path):
     assert (second["kernel"], second["passed"]) == ("other", True)
     (run,) = json.loads((tmp_path / "both.sarif").read_text())["runs"]
     assert len(run["results"]) == 1
-    told = ran("broken.metal", "other.metal")
+    told = ran("broken.metal", "other.metal", "--json", "one.json")
     assert told.exit_code == 2
+    (other,) = json.loads((tmp_path / "one.json").read_text())
+    assert other["kernel"] == "other"
     assert "use of undeclared identifier 'unknown'" in told.output
     assert "other: no errors" in told.output
     assert "Error: not checked: broken.metal" in told.output

@@ -166,7 +166,7 @@ def test_documents_are_harmless(records: Store) -> None:
         "CSV of records": leaderboard.to_csv(found, past),
         "JSON of results": export.to_json(RESULTS, CPU, environment(), {HOSTILE: HOSTILE}),
         "JSON of records": leaderboard.to_json(found, past),
-        "JSON of findings": findings.findings_json([FINDINGS]),
+        "JSON of findings": findings.findings_json([FINDINGS], are_several=False),
         "JSON of a comparison": comparison.to_json(hostile_comparison()),
         "Markdown of a comparison": comparison.to_markdown(hostile_comparison()),
         "JSON of a tuning": tuning.to_json(TUNING),
