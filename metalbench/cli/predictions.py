@@ -25,6 +25,7 @@ def print_predictions(
     device: Described,
 ) -> None:
     """Print the predicted time of each correct kernel, its interval and what limits it."""
+    from metalbench.profiling.gpu_calibration import COVERAGE
     from metalbench.profiling.prediction import predict_kernel
     from metalbench.report.numbers import short_time
     from metalbench.report.terminal import plain_table
@@ -34,7 +35,7 @@ def print_predictions(
     table = plain_table(terminal=out.is_terminal)
     table.add_column("kernel")
     table.add_column(f"predicted on {chip.name}", justify="right")
-    table.add_column("90 % interval", justify="right")
+    table.add_column(f"{100 * COVERAGE:.0f} % interval", justify="right")
     table.add_column("limited by")
     for result in results:
         case = result.case

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 
-from metalbench.profiling.counts import SIMD_WIDTH, TRANSACTION_BYTES, DispatchCounts
+from metalbench.chips import SIMD_WIDTH
+from metalbench.profiling.counts import TRANSACTION_BYTES, DispatchCounts
 from metalbench.profiling.gpu_work import DispatchWork
 from metalbench.profiling.instruction_costs import DIVIDE, DIVIDE_INTEGER, MATRIX_PRODUCT, REDUCE
 

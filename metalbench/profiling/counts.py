@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 
 from metalbench import _core
+from metalbench.chips import SIMD_WIDTH
 from metalbench.kernel.header import Kernel
 from metalbench.kernel.memory import COLUMNS, SPACES, CountsBuffer, Head
 from metalbench.kernel.prepare import Bound, Compiled, Geometry, compile_kernel
 from metalbench.task import Task
 from metalbench.task.workload import workload
 
-SIMD_WIDTH = 32
 TRANSACTION_BYTES = 128
 
 

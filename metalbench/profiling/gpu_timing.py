@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from metalbench.chips import SIMD_WIDTH
 from metalbench.profiling.gpu_chips import GpuChip
 from metalbench.profiling.gpu_work import ALL_HALVES, SCHEDULERS, DispatchWork
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
-SIMD_WIDTH = 32
 # A core's register file holds 208 KiB, of which a thread takes its registers; at most 3072 threads,
 # and at least 384 (philipturner/metal-benchmarks; Mesa's agx_performance.c has the same steps).
 REGISTER_FILE_BYTES, MOST_THREADS, LEAST_THREADS = 208 << 10, 3072, 384

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from metalbench.chips import SIMD_WIDTH
 from metalbench.msl.analysis.analysed_code import LocatedCode
 from metalbench.profiling.instruction_costs import CODE_BYTES, CostModel, measure_pressure
 from metalbench.profiling.lane_code import LaneCode
-from metalbench.profiling.simt import LINE_BYTES, SIMD_WIDTH, LaunchSizes, Sample
+from metalbench.profiling.simt import LINE_BYTES, LaunchSizes, SimulatedGroups
 
 # Lines of the L1 cache (8 KiB a core: philipturner/metal-benchmarks, "On-Chip Memory").
 L1_LINES = 64
@@ -112,7 +113,7 @@ def count_hits(trace: np.ndarray[Any, Any], lines: int) -> float:
     return hits / trace.size
 
 
-def measure_work(code: LaneCode, sample: Sample, sizes: LaunchSizes) -> DispatchWork:
+def measure_work(code: LaneCode, sample: SimulatedGroups, sizes: LaunchSizes) -> DispatchWork:
     """Return the work of a dispatch from a sample of its threadgroups."""
     groups = int(np.prod(sizes.groups))
     simdgroups = max(1, sample.simdgroups)
@@ -144,7 +145,9 @@ def measure_work(code: LaneCode, sample: Sample, sizes: LaunchSizes) -> Dispatch
     return work
 
 
-def _add_accesses(work: DispatchWork, code: LaneCode, sample: Sample, executions: Any) -> None:
+def _add_accesses(
+    work: DispatchWork, code: LaneCode, sample: SimulatedGroups, executions: Any
+) -> None:
     """Add the accesses of all sites, each as often as its step."""
     for step, runs in zip(code.steps, executions, strict=True):
         for number in step.sites:
@@ -174,7 +177,7 @@ def _add_accesses(work: DispatchWork, code: LaneCode, sample: Sample, executions
                     work.conflicts += runs * site.conflicts * share
 
 
-def _add_footprint(work: DispatchWork, sample: Sample, groups: int) -> None:
+def _add_footprint(work: DispatchWork, sample: SimulatedGroups, groups: int) -> None:
     """Estimate the distinct bytes of the whole dispatch from those of the sample, by buffer.
 
     If threadgroups read the same lines, more of them add few: the exponent of the growth is that
@@ -211,7 +214,7 @@ INSTRUCTION_CACHE_BYTES = 12 << 10
 
 
 def count_line_cycles(
-    code: LaneCode, sample: Sample, located: LocatedCode
+    code: LaneCode, sample: SimulatedGroups, located: LocatedCode
 ) -> dict[tuple[str, int], float]:
     """Return the share of cycles of each file and line: issue, complex operations and accesses."""
     costs = CostModel(code, {number: each.space for number, each in enumerate(sample.sites)})

@@ -122,9 +122,9 @@ class CostModel:
     """Costs of the instructions of a kernel. `spaces` are the address spaces of its sites."""
 
     def __init__(self, code: LaneCode, spaces: Mapping[int, str]) -> None:
-        self.code = self._code = code
+        self.code = code
         self._function = code.function
-        self._uniform = {code.function.parameters[0].text}
+        self.uniform = {code.function.parameters[0].text}
         self._users: dict[str, int] = {}
         self._single_user: dict[str, Instruction] = {}
         for step in code.steps:
@@ -133,13 +133,12 @@ class CostModel:
                     if operand.is_local:
                         self._users[operand.text] = self._users.get(operand.text, 0) + 1
                         self._single_user[operand.text] = each
-        self._definitions = {
+        self.definitions = {
             each.result: each for step in code.steps for each in step.instructions if each.result
         }
         self._space_of = {
             id(site.instruction): spaces.get(number, "") for number, site in enumerate(code.sites)
         }
-        self.uniform, self.definitions = self._uniform, self._definitions
         self._costs: dict[int, Cost] = {}
         self.steps = [self._measure(step) for step in code.steps]
 
@@ -185,11 +184,11 @@ class CostModel:
     def _cost(self, each: Instruction) -> tuple[Cost, str]:  # noqa: PLR0911 - a case for each instruction
         """Return the cost of an instruction, and the address space of a load."""
         if self._is_uniform(each):
-            self._uniform.add(each.result)
+            self.uniform.add(each.result)
             return FREE, ""
         if isinstance(each, Memory):
             space = self._space_of.get(id(each), "")
-            words = max(1, -(-self._code.layout.size(each.accessed) // 16))
+            words = max(1, -(-self.code.layout.size(each.accessed) // 16))
             cost = Cost(2.0 * words, 0, 0)
             return cost, space if each.opcode == "load" and space in NOMINAL else ""
         if isinstance(each, Atomic):
@@ -220,7 +219,7 @@ class CostModel:
         ):
             return False
         locals_ = [operand.text for operand in each.operands if operand.is_local]
-        return bool(locals_) and all(text in self._uniform for text in locals_)
+        return bool(locals_) and all(text in self.uniform for text in locals_)
 
     def _is_fused_into(self, each: Instruction, opcodes: tuple[str, ...]) -> bool:
         user = self._single_user.get(each.result)
@@ -272,7 +271,7 @@ class CostModel:
     def _has_fused(self, each: Instruction, opcode: str) -> bool:
         """Return whether an operand is computed in the same instruction."""
         for operand in each.operands:
-            made = self._definitions.get(operand.text)
+            made = self.definitions.get(operand.text)
             if made is not None and made.opcode == opcode and self._users.get(operand.text) == 1:
                 return True
         return False
@@ -280,9 +279,9 @@ class CostModel:
     def _cost_of_address(self, each: ElementPointer) -> Cost:
         """Return the cost of an address: a load adds one offset to a base in uniform registers."""
         variable = [index for index in each.operands[1:] if index.is_local]
-        if each.base.text in self._uniform and len(variable) <= 1:
+        if each.base.text in self.uniform and len(variable) <= 1:
             return FREE
-        made = self._definitions.get(each.base.text)
+        made = self.definitions.get(each.base.text)
         if isinstance(made, Alloca) or (
             isinstance(made, CallInstruction) and made.name == f"{MARKER}arena"
         ):
@@ -372,17 +371,17 @@ class _Liveness:
     """Live values at each place, as bits of an integer by the number of the value."""
 
     def __init__(self, costs: CostModel) -> None:
-        self._code = costs.code
-        self._uniform = costs.uniform
-        self._definitions = costs.definitions
+        self.code = costs.code
+        self.uniform = costs.uniform
+        self.definitions = costs.definitions
         self._numbers: dict[str, int] = {}
         self._weights: list[int] = []
         # The values that can be loaded again.
         self._loaded = 0
         self._roots: dict[str, frozenset[int]] = {}
-        for step in self._code.steps:
+        for step in self.code.steps:
             for each in step.instructions:
-                if each.result and not self._is_alias(each) and each.result not in self._uniform:
+                if each.result and not self._is_alias(each) and each.result not in self.uniform:
                     self._numbers[each.result] = len(self._weights)
                     if each.opcode == "load":
                         self._loaded |= 1 << len(self._weights)
@@ -404,8 +403,8 @@ class _Liveness:
             if at in self._numbers:
                 found.add(self._numbers[at])
                 continue
-            made = self._definitions.get(at)
-            if made is None or at in self._uniform or isinstance(made, Alloca):
+            made = self.definitions.get(at)
+            if made is None or at in self.uniform or isinstance(made, Alloca):
                 continue
             for operand in made.operands:
                 if operand.is_local and operand.text not in seen:
@@ -422,13 +421,13 @@ class _Liveness:
         return mask
 
     def _uses(self, each: Instruction) -> int:
-        if isinstance(each, Phi) or self._is_alias(each) or each.result in self._uniform:
+        if isinstance(each, Phi) or self._is_alias(each) or each.result in self.uniform:
             return 0
         return self._mask([operand.text for operand in each.operands if operand.is_local])
 
     def measure(self) -> list[Pressure]:
         """Return the pressure of each step."""
-        steps = self._code.steps
+        steps = self.code.steps
         uses = [[self._uses(each) for each in step.instructions] for step in steps]
         made = [
             [
@@ -480,7 +479,7 @@ class _Liveness:
         return found
 
     def _find_edges(self) -> tuple[list[list[int]], list[int]]:
-        steps = self._code.steps
+        steps = self.code.steps
         first = {step.block.name: i for i, step in enumerate(steps) if step.part == 0}
         successors: list[list[int]] = []
         phi_uses: list[int] = []

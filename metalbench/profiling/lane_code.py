@@ -130,13 +130,6 @@ _INTRINSICS = {
     "llvm.cttz": "trailing_zeros({0})",
     "llvm.ldexp": "np.ldexp({0}, as_signed({1})).astype({0}.dtype)",
 }
-_REDUCTIONS = {
-    "add": "sum",
-    "mul": "prod",
-    "fadd": "sum",
-    "fmul": "prod",
-    "or": "bitwise_or.reduce",
-}
 _FUNCTIONS = {
     "exp": "np.exp({0})",
     "exp2": "np.exp2({0})",
@@ -171,6 +164,7 @@ _FUNCTIONS = {
 }
 # In the offset of a threadgroup variable, which is the difference of two addresses.
 _THREADGROUP_VARIABLE = re.compile(r'ptrtoint \(ptr (@(?:"[^"]*"|[\w.$-]+)) to i64\)')
+_INTEGER = re.compile(r"-?\d+")
 # Element types in memory: NumPy's name of each.
 _FLOATS = {"half": "f2", "float": "f4", "double": "f8"}
 
@@ -539,6 +533,8 @@ class LaneCode:
             yield from self._translate_matrix(each, name.removeprefix(f"{OPAQUE}matrix_"))
         elif name.startswith(OPAQUE):
             function = name.removeprefix(OPAQUE).partition(".")[0]
+            if function not in _FUNCTIONS:
+                raise UnsupportedCodeError(f"function {name}")
             given = [self._use(operand) for operand in each.operands]
             yield self._set(each, self._function(each.type, _FUNCTIONS[function], given))
         elif name.startswith(("llvm.memcpy.", "llvm.memmove.", "llvm.memset.")):
@@ -674,6 +670,8 @@ class LaneCode:
             inside = text[text.index("(") + 1 : -1].rpartition(" ")
             one = self._evaluate(Value(type_.element, inside[2]))
             return np.full((1, type_.count), one)
+        if not text.startswith("<"):
+            raise UnsupportedCodeError(f"constant {text[:40]}")
         parts = [each.rpartition(" ")[2] for each in split(text[1:-1])]
         return np.array([[self._evaluate(Value(type_.element, each)) for each in parts]])
 
@@ -841,7 +839,10 @@ def _flatten_constant(layout: Layout, type_: Type, text: str) -> bytes:
         return bytes(np.asarray(real, _FLOATS[type_.name]).tobytes())
     if isinstance(type_, Int):
         number = {"true": 1, "false": 0}.get(text)
-        number = int(text) if number is None else number
+        if number is None:
+            if not _INTEGER.fullmatch(text):
+                raise UnsupportedCodeError(f"constant {text[:40]}")
+            number = int(text)
         size = layout.size(type_)
         return (number & ((1 << 8 * size) - 1)).to_bytes(size, "little")
     raise UnsupportedCodeError(f"constant {text[:40]}")
@@ -851,5 +852,5 @@ def translate(module: Module, function: Function) -> LaneCode:
     """Return the code of a kernel. Raise UnsupportedCodeError."""
     try:
         return LaneCode(module, function)
-    except (IrError, KeyError) as error:
+    except IrError as error:
         raise UnsupportedCodeError(str(error)) from error

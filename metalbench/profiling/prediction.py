@@ -186,7 +186,8 @@ def predict_kernel(
     """Predict the time of a kernel of a task on a chip with all of its cores.
 
     Raise CompileError, DeclarationError, the device's errors, and Unsupported for code that the
-    model cannot run, such as textures.
+    model cannot run, such as textures. `time_limit` is that of each simulation, and of each run
+    between two dispatches, in seconds.
     """
     works = measure_kernel(
         kernel,
@@ -272,7 +273,7 @@ def measure_kernel(
     ):
         key = repr(geometry)
         if key not in known:
-            known[key] = _measure_dispatch(compiled, bound, geometry, codes)
+            known[key] = _measure_dispatch(compiled, bound, geometry, codes, time_limit)
         found.append(known[key])
         if number + 1 < len(bound.dispatches):
             device.run([dispatch], time_limit=time_limit)
@@ -315,7 +316,7 @@ def _make_error(function: str, error: Exception) -> Unsupported:
 
 
 def _measure_dispatch(
-    compiled: Compiled, bound: Bound, geometry: Geometry, codes: _Codes
+    compiled: Compiled, bound: Bound, geometry: Geometry, codes: _Codes, time_limit: float
 ) -> MeasuredDispatch:
     pipeline = compiled.pipelines[geometry.function]
     if any(each.kind in ("texture", "sampler") for each in pipeline.arguments):
@@ -329,7 +330,7 @@ def _measure_dispatch(
     )
     sizes = find_sizes(geometry, pipeline)
     try:
-        sample = simulate(code, sizes, buffers, constant=constant)
+        sample = simulate(code, sizes, buffers, constant=constant, limit_s=time_limit)
     except (UnsupportedCodeError, StepLimitError) as error:
         raise _make_error(geometry.function, error) from error
     located = LocatedCode(code.function, code.module.metadata)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from metalbench import _core
-from metalbench.chips import CHIPS, TFLOPS_OF_A_CORE, Chip, chip_key
+from metalbench.chips import CHIPS, SIMD_WIDTH, TFLOPS_OF_A_CORE, Chip, chip_key
 from metalbench.errors import DeclarationError, suggestion
 from metalbench.kernel.header import Kernel, TargetDevice, device_names
 from metalbench.kernel.library import find
@@ -17,7 +17,6 @@ from metalbench.kernel.prepare import Bound, Compiled, compile_kernel
 from metalbench.kernel.standalone import is_kernel_file, read_standalone_kernel
 from metalbench.measure.analysis import Occupancy
 from metalbench.profiling.counts import (
-    SIMD_WIDTH,
     TIME_LIMIT,
     TRANSACTION_BYTES,
     Counts,

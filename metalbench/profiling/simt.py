@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from metalbench.chips import SIMD_WIDTH
 from metalbench.profiling.lane_code import GLOBALS_START, LaneCode, UnsupportedCodeError
 from metalbench.profiling.lane_functions import FUNCTIONS, Values, as_signed, narrow, widen
 
-SIMD_WIDTH = 32
 LINE_BYTES = 128
 BANKS = 32
 Array = np.ndarray[Any, Any]
@@ -33,7 +33,7 @@ _TRACED_LINES = 60_000
 
 
 class StepLimitError(Exception):
-    """The sample takes more steps than the limit."""
+    """The sample takes more steps, or more time, than its limit."""
 
 
 @dataclass
@@ -51,11 +51,10 @@ class SiteCounts:
     words: int = 0
     turns: int = 0
     conflicts: int = 0
-    executions: int = 0
 
 
 @dataclass
-class Sample:
+class SimulatedGroups:
     """The counts of a sample of threadgroups.
 
     `steps` are executions by SIMD-groups and by threads, by step. `lines_read` and `lines_written`
@@ -100,7 +99,7 @@ def choose_groups(count: int, most: int) -> list[int]:
     return [min(count - 1, int((i + 0.5) * count / most)) for i in range(most)]
 
 
-class Machine:
+class ThreadSimulator:
     """The threads of a sample, their values and their memory."""
 
     def __init__(
@@ -140,7 +139,6 @@ class Machine:
         x, y, z = self._sizes.threads
         across, down, _ = self._sizes.groups
         index = np.arange(slots, dtype=np.uint32)
-        local = (index % x, index // x % y, index // (x * y))
         inside = index < x * y * z
         places: dict[str, list[Array]] = {name: [] for name in ("x", "y", "z", "alive")}
         self._positions: list[tuple[int, int, int]] = []
@@ -252,7 +250,7 @@ class Machine:
 
     # The run.
 
-    def run(self, most_steps: int, limit_s: float = 60.0) -> Sample:
+    def run(self, most_steps: int, limit_s: float) -> SimulatedGroups:
         """Run all threads to their end. Raise StepLimitError, UnsupportedCodeError."""
         code, self._limit_s = self._code, limit_s
         namespace: dict[str, Any] = {"np": np, "K": code.constants, **FUNCTIONS}
@@ -284,8 +282,10 @@ class Machine:
         current: int | None = 0
         while True:
             steps += 1
-            if steps > most_steps or (steps % 256 == 0 and time.monotonic() > end):
-                raise StepLimitError(f"{steps} steps of a sample take too long")
+            if steps > most_steps:
+                raise StepLimitError(f"the sample takes more than {most_steps} steps")
+            if steps % 256 == 0 and time.monotonic() > end:
+                raise StepLimitError(f"the sample takes more than {self._limit_s:g} s")
             if current is not None:
                 # All threads that run are at one step.
                 index = everyone
@@ -331,7 +331,7 @@ class Machine:
             self._steps[step, 0] += 1 + int(np.count_nonzero(groups[1:] != groups[:-1]))
             self._steps[step, 1] += index.size
 
-    def _collect(self) -> Sample:
+    def _collect(self) -> SimulatedGroups:
         trace = np.concatenate(self._trace) if self._trace else np.zeros(0, np.int64)
         read: dict[int, int] = {}
         written: dict[int, int] = {}
@@ -344,7 +344,7 @@ class Machine:
             written[index] = int(np.count_nonzero(self._written[first:last]))
             of_group[index] = int(np.count_nonzero((once >= first) & (once < last)))
             sizes[index] = nbytes
-        return Sample(
+        return SimulatedGroups(
             len(self._groups),
             int(sum(-(-int(np.prod(each)) // SIMD_WIDTH) for each in self._extents)),
             int(sum(np.prod(each) for each in self._extents)),
@@ -415,8 +415,7 @@ class Machine:
         inside = (at >= 0) & (at < view.size)
         if size > 1 and (address & (size - 1)).any():
             words = np.ascontiguousarray(np.broadcast_to(value, at.shape)).astype(view.dtype)
-            places = np.clip(address[..., None] + np.arange(size), 0, self.memory.size - 1)
-            self.memory[places] = words[..., None].view(np.uint8)
+            self._write(address[..., None] + np.arange(size), words[..., None].view(np.uint8))
         elif inside.all():
             view[at] = value
         else:
@@ -426,8 +425,7 @@ class Machine:
         """Fill bytes of each thread."""
         self._note(site, to, index, is_write=True)
         first = np.asarray(to).reshape(-1, 1)
-        at = np.clip(first + np.arange(size), 0, self.memory.size - 1)
-        self.memory[at] = np.asarray(byte).reshape(-1, 1)
+        self._write(first + np.arange(size), np.asarray(byte).reshape(-1, 1))
 
     def copy(  # noqa: PLR0917 - the translated code calls it
         self, to: Any, source: Any, size: int, write: int, read: int, index: Array | None
@@ -437,39 +435,28 @@ class Machine:
         self._note(write, to, index, is_write=True)
         first = np.asarray(source).reshape(-1, 1)
         data = self.memory.take(first + np.arange(size), mode="clip")
-        at = np.clip(np.asarray(to).reshape(-1, 1) + np.arange(size), 0, self.memory.size - 1)
-        self.memory[at] = np.broadcast_to(data, (max(len(at), len(data)), size))[: len(at)]
+        at = np.asarray(to).reshape(-1, 1) + np.arange(size)
+        self._write(at, np.broadcast_to(data, (max(len(at), len(data)), size))[: len(at)])
+
+    def _write(self, at: Array, data: Array) -> None:
+        """Write bytes at their addresses, but not outside of the memory."""
+        inside = (at >= 0) & (at < self.memory.size)
+        self.memory[at[inside]] = np.broadcast_to(data, at.shape)[inside]
 
     def update(  # noqa: PLR0917 - the translated code calls it
         self, kind: str, operation: str, site: int, index: Array | None, address: Any, value: Any
     ) -> Any:
         """Do an atomic operation of each thread, in their order; return the earlier values."""
+        if operation not in _ATOMICS:
+            raise UnsupportedCodeError(f"atomic {operation}")
         count = self.count(index)
         self._note(site, address, index, is_write=True)
-        size = int(kind[1])
         view = self._views[kind]
-        at = np.clip(np.broadcast_to(address, (count,)) // size, 0, view.size - 1)
+        at = np.broadcast_to(address, (count,)) // int(kind[1])
         given = np.broadcast_to(value, (count,))
-        before = np.empty(count, view.dtype)
-        if operation in ("add", "sub", "fadd") and count > SIMD_WIDTH:
-            # The earlier values are those before the step, which is one of the possible orders
-            # only without conflicts; the counts do not depend on it.
-            order = np.argsort(at, kind="stable")
-            signs = -given if operation == "sub" else given
-            sums = np.cumsum(signs[order])
-            starts = np.r_[True, at[order][1:] != at[order][:-1]]
-            base = np.where(starts, sums - signs[order], 0)
-            offsets = np.maximum.accumulate(np.where(starts, np.arange(count), 0))
-            before[order] = view[at[order]] + (sums - signs[order] - base[offsets]).astype(
-                view.dtype
-            )
-            np.add.at(view, at, signs.astype(view.dtype))
-            return before
-        combine: Any = _ATOMICS[operation]
-        for number, (place, one) in enumerate(zip(at.tolist(), given, strict=True)):
-            old = view[place]
-            before[number] = old
-            view[place] = combine(old, one)
+        inside = (at >= 0) & (at < view.size)
+        before = view.take(at, mode="clip")
+        before[inside] = _update(view, operation, at[inside], given[inside])
         return before
 
     def exchange(  # noqa: PLR0917 - the translated code calls it
@@ -479,10 +466,12 @@ class Machine:
         count = self.count(index)
         self._note(site, address, index, is_write=True)
         view, size = self._views[kind], int(kind[1])
-        at = np.clip(np.broadcast_to(address, (count,)) // size, 0, view.size - 1)
-        before = np.empty(count, view.dtype)
+        at = np.broadcast_to(address, (count,)) // size
+        inside = (at >= 0) & (at < view.size)
+        before = view.take(at, mode="clip")
         wanted, given = (np.broadcast_to(each, (count,)) for each in (expected, desired))
-        for number, place in enumerate(at.tolist()):
+        for number in np.flatnonzero(inside).tolist():
+            place = at[number]
             before[number] = view[place]
             if view[place] == wanted[number]:
                 view[place] = given[number]
@@ -533,6 +522,8 @@ class Machine:
             each = whole[np.arange(len(whole)), first]
             return self._gather(index, np.repeat(each, SIMD_WIDTH))
         scan, _, base = kind.partition("_")
+        if (base or scan) not in _REDUCTIONS:
+            raise UnsupportedCodeError(f"function {kind}")
         operation = _REDUCTIONS[base or scan]
         identity = _identity(base or scan, dtype)
         whole, _ = self._spread(index, value, identity)
@@ -603,7 +594,9 @@ class Machine:
         given = np.broadcast_to(pair, first.shape)
         values = np.ascontiguousarray(given).view(view.dtype).reshape(-1, 2)
         for number, address in enumerate((first, first + step)):
-            view[np.clip(address // size, 0, view.size - 1)] = values[:, number]
+            at = address // size
+            inside = (at >= 0) & (at < view.size)
+            view[at[inside]] = values[inside, number]
 
     # What accesses touch.
 
@@ -638,7 +631,6 @@ class Machine:
 
     def _examine(self, site: int, flat: Array, index: Array | None, *, is_write: bool) -> None:
         counts = self._sites[site]
-        counts.executions += 1
         counts.space = self._space_of(int(flat[0]))
         nbytes = self._code.sites[site].nbytes
         if flat.size == 1:
@@ -748,6 +740,30 @@ _ATOMICS = {
 }
 
 
+def _update(view: Array, operation: str, at: Array, given: Array) -> Array:
+    """Do an atomic operation at each place, in their order; return the earlier values."""
+    count = at.size
+    before = np.empty(count, view.dtype)
+    if operation in ("add", "sub", "fadd") and count > SIMD_WIDTH:
+        # The earlier values are those before the step, which is one of the possible orders
+        # only without conflicts; the counts do not depend on it.
+        order = np.argsort(at, kind="stable")
+        signs = -given if operation == "sub" else given
+        sums = np.cumsum(signs[order])
+        starts = np.r_[True, at[order][1:] != at[order][:-1]]
+        base = np.where(starts, sums - signs[order], 0)
+        offsets = np.maximum.accumulate(np.where(starts, np.arange(count), 0))
+        before[order] = view[at[order]] + (sums - signs[order] - base[offsets]).astype(view.dtype)
+        np.add.at(view, at, signs.astype(view.dtype))
+        return before
+    combine: Any = _ATOMICS[operation]
+    for number, (place, one) in enumerate(zip(at.tolist(), given, strict=True)):
+        old = view[place]
+        before[number] = old
+        view[place] = combine(old, one)
+    return before
+
+
 def simulate(
     code: LaneCode,
     sizes: LaunchSizes,
@@ -757,7 +773,8 @@ def simulate(
     most_threads: int = 4096,
     most_groups: int = 12,
     most_steps: int = 400_000,
-) -> Sample:
+    limit_s: float = 60.0,
+) -> SimulatedGroups:
     """Run a sample of the threadgroups of a launch. Raise UnsupportedCodeError, StepLimitError.
 
     `buffers` are the bytes of each buffer by index; they stay as they are.
@@ -766,8 +783,4 @@ def simulate(
     groups = choose_groups(
         int(np.prod(sizes.groups)), min(most_groups, max(1, most_threads // per_group))
     )
-    machine = Machine(code, sizes, buffers, groups, constant)
-    try:
-        return machine.run(most_steps)
-    except (TypeError, ValueError, IndexError, AttributeError, KeyError, OverflowError) as error:
-        raise UnsupportedCodeError(f"{type(error).__name__}: {error}") from error
+    return ThreadSimulator(code, sizes, buffers, groups, constant).run(most_steps, limit_s)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from rich.text import Text
 
+from metalbench.profiling.gpu_calibration import COVERAGE
 from metalbench.profiling.prediction import Prediction
 from metalbench.report.numbers import short_time
 
@@ -21,7 +22,7 @@ def prediction_text(found: Prediction) -> Text:
     lines = [
         "",
         f"Prediction for {found.chip.name} ({found.chip.cores} GPU cores), not a measurement: "
-        f"{middle}; 90 % interval {low} to {high}.",
+        f"{middle}; {100 * COVERAGE:.0f} % interval {low} to {high}.",
     ]
     for each in _unique(found):
         lines.append(f"  {each}")

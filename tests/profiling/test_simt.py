@@ -11,8 +11,15 @@ from metalbench import _core
 from metalbench.msl import engine
 from metalbench.msl.toolchain.analysis_ir import LANE, compile_for_analysis
 from metalbench.profiling.gpu_work import DispatchWork, count_hits, measure_work
-from metalbench.profiling.lane_code import LaneCode, translate
-from metalbench.profiling.simt import LaunchSizes, Machine, Sample, choose_groups, simulate
+from metalbench.profiling.lane_code import LaneCode, UnsupportedCodeError, translate
+from metalbench.profiling.simt import (
+    LaunchSizes,
+    SimulatedGroups,
+    StepLimitError,
+    ThreadSimulator,
+    choose_groups,
+    simulate,
+)
 
 THREADS = 64
 HEAD = "#include <metal_stdlib>\nusing namespace metal;\n"
@@ -29,7 +36,7 @@ def compile_body(body: str) -> tuple[str, LaneCode]:
     return source, translate(module, module.function(LANE))
 
 
-def simulate_body(body: str, threads: int = 256) -> tuple[Sample, DispatchWork]:
+def simulate_body(body: str, threads: int = 256) -> tuple[SimulatedGroups, DispatchWork]:
     _, code = compile_body(body)
     x = np.arange(64 * threads, dtype=np.float32)
     sizes = LaunchSizes((threads, 1, 1), (THREADS, 1, 1), {})
@@ -37,7 +44,7 @@ def simulate_body(body: str, threads: int = 256) -> tuple[Sample, DispatchWork]:
     return sample, measure_work(code, sample, sizes)
 
 
-def find_site(sample: Sample, space: str) -> Any:
+def find_site(sample: SimulatedGroups, space: str) -> Any:
     return next(each for each in sample.sites if each.space == space and each.simdgroups)
 
 
@@ -82,15 +89,15 @@ BODIES = {
 
 
 @pytest.mark.parametrize("name", BODIES)
-def test_machine_has_the_results_of_the_engine(name: str) -> None:
+def test_simulator_has_the_results_of_the_engine(name: str) -> None:
     source, code = compile_body(BODIES[name])
     threads = 256
     x = (np.arange(8 * threads, dtype=np.float32) % 37) / 8
     sizes = LaunchSizes((threads, 1, 1), (THREADS, 1, 1), {})
-    machine = Machine(code, sizes, {0: x, 1: np.zeros_like(x)}, range(threads // THREADS))
-    machine.run(100_000)
-    start = machine.starts[1]
-    got = machine.memory[start : start + x.nbytes].view(np.float32)
+    simulator = ThreadSimulator(code, sizes, {0: x, 1: np.zeros_like(x)}, range(threads // THREADS))
+    simulator.run(100_000, 60)
+    start = simulator.starts[1]
+    got = simulator.memory[start : start + x.nbytes].view(np.float32)
     device = _core.open("cpu")
     pipeline = device.compile(source).pipeline("f")
     given, expected = device.buffer(x.copy()), device.buffer(np.zeros_like(x))
@@ -117,6 +124,74 @@ def test_simulate_counts_bank_turns(stride: int, turns: int) -> None:
     site = find_site(sample, "threadgroup")
     assert site.turns / site.simdgroups == turns
     assert work.barriers == 1
+
+
+def simulator_of(body: str, threads: int = 64) -> ThreadSimulator:
+    _, code = compile_body(body)
+    x = np.arange(64 * threads, dtype=np.float32)
+    sizes = LaunchSizes((threads, 1, 1), (THREADS, 1, 1), {})
+    return ThreadSimulator(code, sizes, {0: x, 1: np.zeros_like(x)}, range(threads // THREADS))
+
+
+FAR = 100_000_000
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"y[i + {FAR}] = 5;",
+        f"*(device packed_float4*)((device char*)y + {FAR} + 1) = 5;",
+        f"atomic_fetch_add_explicit((device atomic_uint*)y + {FAR}, 1u, memory_order_relaxed);",
+        f"atomic_fetch_max_explicit((device atomic_uint*)y + {FAR} + t, 1u, memory_order_relaxed);",
+        (
+            f"uint e = 0; atomic_compare_exchange_weak_explicit((device atomic_uint*)y + {FAR},"
+            "&e, 7u, memory_order_relaxed, memory_order_relaxed);"
+        ),
+        f"simdgroup_float8x8 c(2.0f); simdgroup_store(c, y + {FAR}, 8);",
+    ],
+)
+def test_simulator_drops_writes_outside_of_its_memory(body: str) -> None:
+    simulator = simulator_of(body)
+    before = simulator.memory.copy()
+    simulator.run(10_000, 60)
+    np.testing.assert_array_equal(simulator.memory[-4096:], before[-4096:])
+
+
+def test_fill_and_copy_drop_writes_outside_of_the_memory() -> None:
+    simulator = simulator_of("y[i] = x[i];")
+    before, end = simulator.memory.copy(), simulator.memory.size
+    simulator.fill(np.array([end - 2]), np.uint8(9), 8, 0, None)
+    np.testing.assert_array_equal(simulator.memory[-2:], [9, 9])
+    simulator.copy(np.array([-4]), np.array([end - 8]), 8, 1, 0, None)
+    np.testing.assert_array_equal(simulator.memory[:4], before[-4:] | [0, 0, 9, 9])
+
+
+LOOP = "float s = 0; for (uint k = 0; k < 1000 + i; ++k) s = s * s + x[k]; y[i] = s;"
+
+
+@pytest.mark.parametrize(
+    ("most_steps", "limit_s", "message"), [(100, 60, "100 steps"), (100_000, 0, "more than 0 s")]
+)
+def test_run_says_which_limit_ends_it(most_steps: int, limit_s: float, message: str) -> None:
+    with pytest.raises(StepLimitError, match=message):
+        simulator_of(LOOP).run(most_steps, limit_s)
+
+
+def test_simulator_refuses_unknown_operations() -> None:
+    simulator = simulator_of("y[i] = x[i];")
+    with pytest.raises(UnsupportedCodeError, match="nand"):
+        simulator.update("u4", "nand", 0, None, np.int64(64), np.uint32(1))
+    with pytest.raises(UnsupportedCodeError, match="median"):
+        simulator.combine("median", None, np.float32(1))
+
+
+def test_simulate_does_not_hide_faults_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise TypeError("no such kind")
+
+    monkeypatch.setattr(ThreadSimulator, "load", fail)
+    with pytest.raises(TypeError, match="no such kind"):
+        simulate_body("y[i] = x[i];")
 
 
 def test_simulate_counts_both_sides_of_a_divergent_branch() -> None:
