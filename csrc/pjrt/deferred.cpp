@@ -55,7 +55,8 @@ bool Completion::try_submit() {
   try {
     submit();
     return true;
-  } catch (const Failure&) {
+  } catch (const Failure& failure) {
+    if (failure.code != Code::kCancelled) throw;
     return false;
   }
 }
@@ -113,6 +114,12 @@ std::deque<DeferredRun> DeferredRuns::take_runs() {
 std::optional<Error> DeferredRuns::submit() {
   const WithoutGil released;
   const std::lock_guard submission(submission_);
+  // This thread is here already, and has taken runs that later ones need: a callback or a handler
+  // of a signal has asked for a result.
+  if (is_submitting_) return std::nullopt;
+  is_submitting_ = true;
+  const auto end = [this](void*) { is_submitting_ = false; };
+  const std::unique_ptr<void, decltype(end)> submitting(this, end);
   std::deque<DeferredRun> runs = take_runs();
   // The results of a dropped run may be the last references to those of an earlier one.
   for (auto run = runs.rbegin(); run != runs.rend(); ++run) {

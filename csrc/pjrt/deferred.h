@@ -40,7 +40,7 @@ class Completion {
   // Submit the run if it is deferred. Throws Failure if Ctrl-C interrupts that, after which the run
   // is still deferred, or if this thread is submitting it already.
   void submit();
-  // The same; return whether the run is not deferred any longer.
+  // The same; return false if Ctrl-C interrupts it.
   [[nodiscard]] bool try_submit();
   // Of a run that is not deferred: its end, and the error without which it was submitted.
   [[nodiscard]] const Marker& marker() const { return marker_; }
@@ -100,6 +100,7 @@ class DeferredRuns : public std::enable_shared_from_this<DeferredRuns> {
 
   PythonReference runtime_;
   std::recursive_mutex submission_;  // of the thread that submits runs
+  bool is_submitting_ = false;       // under submission_
   std::mutex mutex_;                 // of the members below
   std::deque<DeferredRun> runs_;
   std::size_t bytes_ = 0;

@@ -309,13 +309,30 @@ def find_tensor(
 ) -> GuardedBuffer | None:
     """Return the buffer of the tensor whose extents an argument has; None for other arguments."""
     tensor = buffers.get(name.removesuffix(EXTENTS_SUFFIX))
-    has_extents = name.endswith(EXTENTS_SUFFIX) and isinstance(tensor, GuardedBuffer)
-    return tensor if has_extents and isinstance(tensor, GuardedBuffer) else None
+    if name.endswith(EXTENTS_SUFFIX) and isinstance(tensor, GuardedBuffer):
+        return tensor
+    return None
 
 
-def tensor_extents(shape: Sequence[int]) -> np.ndarray[Any, Any]:
-    """Return the extents of a tensor over a dense array, the innermost first, then its strides."""
+def tensor_extents(
+    pipeline: _core.Pipeline, extents_argument: _core.Argument, shape: Sequence[int]
+) -> np.ndarray[Any, Any]:
+    """Return the extents of a tensor over a dense array, the innermost first, then its strides.
+
+    Raise DispatchError for an array of another rank. Elements of four bits are two in a byte.
+    """
+    name = extents_argument.name.removesuffix(EXTENTS_SUFFIX)
+    (tensor,) = (each for each in pipeline.arguments if each.name == name)
+    # The type is `array<long, N>` with twice the rank; 0 where the front end does not know it.
+    rank = int(extents_argument.type.rpartition(",")[2].strip(" >")) // 2
+    if rank not in (0, len(shape)):
+        raise DispatchError(
+            f"[{pipeline.name}] {name}: expected an array of {rank} dimensions for a tensor of "
+            f"rank {rank}, got {len(shape)}"
+        )
     extents = [int(size) for size in reversed(shape)]
+    if "int4b_format" in tensor.type:
+        extents[0] *= 2
     strides = [math.prod(extents[:at]) for at in range(len(extents))]
     return np.array([*extents, *strides], np.int64)
 
@@ -341,7 +358,7 @@ def bind_arguments(
             made = _core.Sampler(**sampler_options(samplers[name]))
             values[name] = made if each.count == 1 else [made] * each.count
         elif tensor := find_tensor(name, buffers):
-            values[name] = tensor_extents(tensor.shape).tobytes()
+            values[name] = tensor_extents(pipeline, each, tensor.shape).tobytes()
         elif each.kind == "buffer":
             values[name] = buffer.buffer if buffer is not None else scalars[name]
     return values

@@ -58,7 +58,7 @@ def test_a_cancelled_group_starts_no_program(tmp_path):
 
     def work():
         group = ToolGroup()
-        group.join()
+        group.bind_thread()
         group.cancel()
         try:
             run_tool(["touch", str(made)], "", writes=[tmp_path])

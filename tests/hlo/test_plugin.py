@@ -84,12 +84,13 @@ def test_ctrl_c_is_keyboard_interrupt(name):
     check("interrupts_of_plugin.py", name)
 
 
-@pytest.mark.slow
+@pytest.mark.xdist_group("plugin")
 @pytest.mark.parametrize("name", names_in("deferral_of_plugin.py"))
 def test_deferred_programs_are_right(name):
     check("deferral_of_plugin.py", name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LONG)
 def test_jax_through_the_plugin_is_jax_in_the_long_run(name):
     check("functions_of_plugin.py", name, alone=True)

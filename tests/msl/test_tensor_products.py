@@ -70,8 +70,9 @@ def test_matmul2d_with_each_layout(cpu, way, layout, rows, columns, groups):
 @pytest.mark.parametrize(("turn_left", "turn_right"), [(0, 0), (1, 0), (0, 1), (1, 1)])
 @pytest.mark.parametrize("shape", [(16, 32, 16), (8, 24, 40), (64, 32, 32)])
 @pytest.mark.parametrize("direct", [False, True])
+@pytest.mark.parametrize("relaxed", [False, True])
 def test_matmul2d_with_operands_in_registers(
-    cpu, way, layout, turn_left, turn_right, shape, direct
+    cpu, way, layout, turn_left, turn_right, shape, direct, relaxed
 ):
     rows, columns, depth = shape
     product = Product(
@@ -83,7 +84,7 @@ def test_matmul2d_with_operands_in_registers(
         add=True,
         in_registers=True,
         direct=direct,
-        relaxed=layout % 2 == 1,
+        relaxed=relaxed,
     )
     assert find_error(cpu, product, shape, macros=with_layout(layout), checked=way) == 0
 

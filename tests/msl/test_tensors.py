@@ -561,20 +561,18 @@ def test_checked_builds_find_defects_of_tensors(cpu, tool):
         # A cooperative tensor is not initialised at its construction.
         "init": "c[0] = 0; op.run(t, t, c);",
     }[tool]
-    text = f"""{HEADER}kernel void f(device float* x, device float* y) {{
+    text = f"""{HEADER}kernel void f(device float* x, device float* y, device float* z) {{
       constexpr matmul2d_descriptor shape(16, 16, 16, false, false, false,
                                           matmul2d_descriptor::mode::multiply_accumulate);
       matmul2d<shape, execution_simdgroup> op;
-      auto t = tensor(y, dextents<int, 2>(16, 16));
+      auto t = tensor(y, dextents<int, 2>(16, 16)), all = tensor(z, dextents<int, 2>(16, 16));
       auto c = op.get_destination_cooperative_tensor<decltype(t), decltype(t), float>();
       {"for (int i = 0; i < c.get_capacity(); ++i) c[i] = 0;" if tool == "mem" else ""}
       {body}
-      c.store(t);
+      c.store(all);
     }}"""
     library = cpu.compile(text, macros=METAL4, checked=True, tools=[tool])
-    arrays = {"x": np.zeros((16, 16), np.float32), "y": np.zeros((16, 16), np.float32)}
-    if tool == "init":
-        del arrays["x"]
-        arrays = {"x": np.zeros(1, np.float32), **arrays}
+    arrays = {name: np.zeros((16, 16), np.float32) for name in "xyz"}
     dispatch = _core.Dispatch(library.pipeline("f"), arrays, threadgroups=1, threads=32)
-    assert cpu.check([dispatch], time_limit=60.0)
+    rules = {each.rule for each in cpu.check([dispatch], time_limit=60.0)}
+    assert rules == {{"mem": "out-of-bounds", "init": "uninitialised"}[tool]}

@@ -194,8 +194,9 @@ class cooperative_tensor {
   static constexpr ushort size() { return Layout::capacity; }
   static constexpr index_type get_extent(size_t i) { return index_type(Extents::static_extent(i)); }
 
-  // Elements are not initialised.
-  cooperative_tensor() = default;
+  // Elements are not initialised: with a defaulted constructor, `cooperative_tensor()` would set
+  // them to zero.
+  MB_FUNC cooperative_tensor() {}
 
   MB_FUNC ElementType& operator[](int i) { return mb_element[i]; }
   MB_FUNC const ElementType& operator[](int i) const { return mb_element[i]; }

@@ -79,11 +79,6 @@ inline constexpr bool is_tensor<metal::tensor<E, X, D, T...>> = true;
 template <class D, class... Tags>
 inline constexpr bool has_tag = (__is_same(D, Tags) || ... || false);
 
-template <size_t... sizes>
-MB_FUNC constexpr size_t count_dynamic() {
-  return ((sizes == metal::dynamic_extent) + ... + 0);
-}
-
 }  // namespace mb
 
 namespace metal {

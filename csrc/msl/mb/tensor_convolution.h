@@ -46,6 +46,9 @@ class convolution2d {
     using E = typename Target::value_type;
     static_assert(mb::bare<A>::rank() == 4 && mb::bare<W>::rank() == 4,
                   "convolution2d has tensors of four dimensions");
+    static_assert(!mb::is_four_bits<typename mb::bare<A>::value_type> &&
+                      !mb::is_four_bits<typename mb::bare<W>::value_type>,
+                  "convolution2d has no elements of four bits");
     if constexpr (mb::is_cooperative<Target>) {
       convolve(activation, weights, destination);
     } else {
@@ -63,6 +66,7 @@ class convolution2d {
   template <class A, class W, class E>
   MB_FUNC void convolve(const A& activation, const W& weights, Destination<E>& destination) const {
     using Sum = mb::sum_of_products<typename A::value_type, typename W::value_type>;
+    mb::expect_scope<Scope>();
     const int thread = mb::scope_traits<Scope>::thread();
     constexpr int wanted = Descriptor.source_dimensions.x;
     int inputs = mb::smaller_of(int(activation.mb_limits[0]), int(weights.mb_limits[1]));
@@ -79,13 +83,15 @@ class convolution2d {
         const long from_y =
             input_position(y, window_y, Descriptor.kernel_dimensions.y, Descriptor.strides.y,
                            Descriptor.dilations.y, offsets_.y);
-        if (from_y < 0 || from_y >= activation.mb_limits[2] || image >= activation.mb_limits[3])
+        if (from_y < 0 || from_y >= activation.mb_limits[2] || image >= activation.mb_limits[3] ||
+            window_y >= weights.mb_limits[3])
           continue;
         for (int window_x = 0; window_x < Descriptor.kernel_dimensions.x; ++window_x) {
           const long from_x =
               input_position(x, window_x, Descriptor.kernel_dimensions.x, Descriptor.strides.x,
                              Descriptor.dilations.x, offsets_.x);
-          if (from_x < 0 || from_x >= activation.mb_limits[1]) continue;
+          if (from_x < 0 || from_x >= activation.mb_limits[1] || window_x >= weights.mb_limits[2])
+            continue;
           add_inputs(sums, thread, activation, weights, inputs,
                      activation.mb_origin + from_x * activation.mb_strides[1] +
                          from_y * activation.mb_strides[2] + image * activation.mb_strides[3],

@@ -76,7 +76,7 @@ MB_FUNC void expect_given_operand(const metal::cooperative_tensor<E, X, L>& tens
   for (int i = 0; i < L::capacity; ++i) {
     if (L::exists(i))
       expect_given(&tensor.mb_element[i], sizeof(E),
-                   "an uninitialised element of a cooperative tensor is an operand of a product");
+                   "an uninitialised element of a cooperative tensor is used by a product");
   }
 }
 template <class E, class X, class D, class... T>
@@ -154,6 +154,7 @@ MB_FUNC void multiply_matrices(const L& left, const R& right,
   expect_scope<Scope>();
   expect_given_operand(left);
   expect_given_operand(right);
+  if constexpr (D.mb_accumulates()) expect_given_operand(destination);
   Sum sums[Layout::capacity];
 #pragma clang loop unroll(full)
   for (int i = 0; i < Layout::capacity; ++i)

@@ -54,7 +54,10 @@ MB_FUNC u32 own_simdgroup() {
 }
 
 template <class Scope>
-struct scope_traits;
+struct scope_traits {
+  static_assert(sizeof(Scope) == 0,
+                "this engine has the scopes execution_thread and execution_simdgroups<N>");
+};
 template <>
 struct scope_traits<metal::execution_threads<1>> {
   static constexpr int threads = 1;

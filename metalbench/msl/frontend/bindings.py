@@ -23,9 +23,9 @@ from metalbench.msl.frontend.source import Source
 from metalbench.msl.frontend.standards import TENSORS_SINCE
 from metalbench.msl.frontend.unsupported import find_feature
 
-# Sizes of Metal's argument tables, by kind of argument.
 # A tensor has a second argument with its extents and strides, of this name behind the tensor's.
 EXTENTS_SUFFIX = ".extents"
+# Sizes of Metal's argument tables, by kind of argument.
 TABLE_SIZES = {"buffer": 31, "threadgroup": 31, "texture": 128, "sampler": 16}
 
 

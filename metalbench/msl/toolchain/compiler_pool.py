@@ -8,11 +8,14 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 
-from metalbench._core import CompileError
+from metalbench._core import Error
 
 
-class CompilationCancelledError(CompileError):
-    """A compilation ended because its caller does not need it any longer."""
+class CompilationCancelledError(Error):
+    """A compilation ended because its caller does not need it any longer.
+
+    It is no CompileError: the source may be right, and nothing may be stored or done instead.
+    """
 
 
 class ToolGroup:
@@ -23,8 +26,8 @@ class ToolGroup:
         self._running: set[subprocess.Popen[bytes]] = set()
         self._is_cancelled = False
 
-    def join(self) -> None:
-        """Count the programs of the calling thread from now on."""
+    def bind_thread(self) -> None:
+        """Let `cancel` end the programs of the calling thread from now on."""
         _THREAD.group = self
 
     def check(self) -> None:
@@ -41,7 +44,7 @@ class ToolGroup:
                     each.kill()
 
     @contextmanager
-    def count(self, process: subprocess.Popen[bytes]) -> Iterator[None]:
+    def track(self, process: subprocess.Popen[bytes]) -> Iterator[None]:
         """Let `cancel` end a program inside this context."""
         with self._lock:
             if self._is_cancelled:
@@ -77,7 +80,7 @@ def open_compiler_pool(threads: int) -> Iterator[ThreadPoolExecutor]:
     the context does not wait for results that no one needs.
     """
     group = ToolGroup()
-    with ThreadPoolExecutor(threads, initializer=group.join) as pool:
+    with ThreadPoolExecutor(threads, initializer=group.bind_thread) as pool:
         try:
             yield pool
         except BaseException:

@@ -99,7 +99,7 @@ def _wait_for(start: Callable[..., subprocess.Popen[bytes]], text: str) -> tuple
         with start(**pipes) as process:
             try:
                 data = text.encode(errors="surrogateescape")
-                with find_group().count(process):
+                with find_group().track(process):
                     _, told = process.communicate(data, TIME_LIMIT_S)
             except BaseException:
                 process.kill()

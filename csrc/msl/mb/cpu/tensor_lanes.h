@@ -65,6 +65,7 @@ MB_FUNC void transpose_block(Sum* to, int pitch, const T* from, long stride) {
 // The place among the rows of a SIMD-group's matrix of each element, row by row.
 template <class Layout>
 struct RowPlaces {
+  static_assert(Layout::capacity * int(simd_width) <= 65536, "places have 16 bits");
   unsigned short at[Layout::rows][Layout::columns];
   constexpr RowPlaces() : at{} {
     for (int row = 0; row < Layout::rows; ++row) {
