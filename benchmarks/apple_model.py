@@ -72,7 +72,7 @@ class Records:
 
 
 def read_m1_pro(records: Path, works: Path) -> Records:
-    """Return the records whose dispatches all have their work."""
+    """Return the records whose dispatches all have their work; print how many have not."""
     found: dict[str, list[dict[str, str]]] = {}
     for row in csv.DictReader(records.read_text().splitlines()):
         found.setdefault(f"{row['candidate']}#{row['size']}", []).append(row)
@@ -91,6 +91,10 @@ def read_m1_pro(records: Path, works: Path) -> Records:
         tasks.append(rows[0]["task"])
         groups.append(f"{rows[0]['task']} {rows[0]['size']}")
         seconds.append(1e-6 * float(rows[0]["measured_us"]))
+    click.echo(
+        f"M1 Pro: {len(names)} records, {len(found) - len(names)} are dropped because a dispatch "
+        "has no work"
+    )
     return Records(
         GPU_CHIPS["m1_pro"],
         names,

@@ -29,6 +29,7 @@ from metalbench.profiling.gpu_work import measure_work
 from metalbench.profiling.lane_code import LaneCode, UnsupportedCodeError, translate
 from metalbench.profiling.simt import LaunchSizes, StepLimitError, simulate
 
+# Fewer than `simulate` takes by default: the calibration of the package was fitted on these.
 MOST_THREADS, MOST_GROUPS = 2048, 8
 # The front end refuses an attribute list before `kernel`, which Metal accepts.
 _ATTRIBUTES_FIRST = re.compile(r"(\[\[[^\]]*\]\])\s*kernel\s+void")
@@ -186,11 +187,11 @@ def main(records: Path, sources: Path, stub: Path, works: Path, only: tuple[str,
         simulator.source = _ATTRIBUTES_FIRST.sub(r"kernel \1 void", path.read_text())
         simulator.functions = task.spec.kernel_names
         compiled = harness.compile(simulator.source)
-        pipelines = None
-        if compiled.error is None:
-            pipelines, _ = harness.make_pipelines(compiled.library, simulator.functions)
+        pipelines, error = None, compiled.error
+        if error is None:
+            pipelines, error = harness.make_pipelines(compiled.library, simulator.functions)
         if pipelines is None:
-            click.echo(f"{candidate}: does not compile")
+            click.echo(f"{candidate}: does not compile: {error}")
             continue
         for size in missing:
             start = time.monotonic()
