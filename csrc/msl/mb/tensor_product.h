@@ -48,22 +48,14 @@ MB_FUNC void add_product(Sum* sums, int thread, const Left& left, const Right& r
 }
 
 // The operand that a tensor or a cooperative tensor is. Left ones have rows as `outer`, right ones
-// columns; a stored matrix has the extents (columns, rows).
-template <bool transposed, class E, class X, class L>
-MB_FUNC auto left_operand(const metal::cooperative_tensor<E, X, L>& tensor, int) {
-  return LaneOperand<typename L::Layout, E, transposed>(tensor.mb_element);
+// columns. A stored matrix has the extents (columns, rows), and k as its rows or as its columns.
+template <bool k_is_rows, class E, class X, class L>
+MB_FUNC auto make_operand(const metal::cooperative_tensor<E, X, L>& tensor, int) {
+  return LaneOperand<typename L::Layout, E, k_is_rows>(tensor.mb_element);
 }
-template <bool transposed, class E, class X, class D, class... T>
-MB_FUNC auto left_operand(const metal::tensor<E, X, D, T...>& tensor, int size) {
-  return memory_operand(tensor, transposed ? 0 : 1, transposed ? 1 : 0, size);
-}
-template <bool transposed, class E, class X, class L>
-MB_FUNC auto right_operand(const metal::cooperative_tensor<E, X, L>& tensor, int) {
-  return LaneOperand<typename L::Layout, E, !transposed>(tensor.mb_element);
-}
-template <bool transposed, class E, class X, class D, class... T>
-MB_FUNC auto right_operand(const metal::tensor<E, X, D, T...>& tensor, int size) {
-  return memory_operand(tensor, transposed ? 1 : 0, transposed ? 0 : 1, size);
+template <bool k_is_rows, class E, class X, class D, class... T>
+MB_FUNC auto make_operand(const metal::tensor<E, X, D, T...>& tensor, int size) {
+  return memory_operand(tensor, k_is_rows ? 0 : 1, k_is_rows ? 1 : 0, size);
 }
 template <class Operand>
 MB_FUNC void finish_operand(const Operand& operand) {
@@ -159,8 +151,8 @@ MB_FUNC void multiply_matrices(const L& left, const R& right,
 #pragma clang loop unroll(full)
   for (int i = 0; i < Layout::capacity; ++i)
     sums[i] = D.mb_accumulates() ? static_cast<Sum>(destination.mb_element[i]) : Sum(0);
-  const auto a = left_operand<D.transpose_left>(left, D.m);
-  const auto b = right_operand<D.transpose_right>(right, D.n);
+  const auto a = make_operand<D.transpose_left>(left, D.m);
+  const auto b = make_operand<!D.transpose_right>(right, D.n);
   int depth = smaller_of(a.depth, b.depth);
   if constexpr (D.mb_has_static_k()) depth = smaller_of(depth, D.k);
 #if MB_HOPPER

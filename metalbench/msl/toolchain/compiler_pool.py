@@ -14,7 +14,7 @@ from metalbench._core import Error
 class CompilationCancelledError(Error):
     """A compilation ended because its caller does not need it any longer.
 
-    It is no CompileError: the source may be right, and nothing may be stored or done instead.
+    It is not a CompileError: the source may be right. Nothing may be stored for it.
     """
 
 

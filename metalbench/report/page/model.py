@@ -142,7 +142,7 @@ def by_device(records: Sequence[Record]) -> list[list[Record]]:
     return sorted(found.values(), key=lambda same: same[0].place.device.simulated)
 
 
-def work_ns(record: Record) -> Interval | None:
+def work_ns(record: Record | StoredResult) -> Interval | None:
     """Return the time of a pass of the record's kernel, on the GPU's clock if there is one."""
     entry = record.entry
     return entry.kernel_ns if entry.gpu_ns is None else entry.gpu_ns
@@ -163,16 +163,20 @@ def _rows(
 
 
 def _row(record: Record, past: Sequence[Record]) -> KernelRow:
-    entry, time_ns = record.entry, work_ns(record)
-    floor_ns = record.floor_ns
+    return _make_row(record, facts=_facts(record), history=tuple(_step(each) for each in past))
+
+
+def _make_row(measured: Record | StoredResult, **more: Any) -> KernelRow:
+    """Return the row of a measurement; `more` is what only records or only results have."""
+    entry, time_ns, floor_ns = measured.entry, work_ns(measured), measured.floor_ns
     return KernelRow(
         task=entry.task,
-        set=record.set,
+        set=measured.set,
         dtype=entry.dtype,
         size=entry.size,
         status=entry.status,
         kernel=entry.kernel,
-        source=record.source,
+        source=measured.source,
         source_hash=entry.source_hash,
         extents=entry.sizes,
         tunables=entry.tunables,
@@ -182,10 +186,9 @@ def _row(record: Record, past: Sequence[Record]) -> KernelRow:
         verdict=entry.verdict,
         clock=entry.clock,
         launch_bound=bool(time_ns and floor_ns and time_ns.value < LAUNCH_BOUND * floor_ns),
-        gflops=rate(time_ns, record.gflops),
-        gbytes_per_s=rate(time_ns, record.gbytes_per_s),
-        facts=_facts(record),
-        history=tuple(_step(each) for each in past),
+        gflops=rate(time_ns, measured.gflops),
+        gbytes_per_s=rate(time_ns, measured.gbytes_per_s),
+        **more,
     )
 
 
@@ -335,30 +338,11 @@ def _summarise_run(run: StoredRun) -> Iterator[str]:
 
 
 def _row_of_stored(result: StoredResult, samples: Mapping[str, NDArray[Any]]) -> KernelRow:
-    entry = result.entry
-    time_ns = entry.kernel_ns if entry.gpu_ns is None else entry.gpu_ns
-    floor_ns = result.floor_ns
-    return KernelRow(
-        task=entry.task,
-        set=result.set,
-        dtype=entry.dtype,
-        size=entry.size,
-        status=entry.status,
-        kernel=entry.kernel,
-        source=result.source,
-        source_hash=entry.source_hash,
-        extents=entry.sizes,
-        tunables=entry.tunables,
-        time_ns=entry.kernel_ns,
-        reference_ns=entry.reference_ns,
-        ratio=entry.ratio,
-        verdict=entry.verdict,
-        clock=entry.clock,
-        launch_bound=bool(time_ns and floor_ns and time_ns.value < LAUNCH_BOUND * floor_ns),
-        gflops=rate(time_ns, result.gflops),
-        gbytes_per_s=rate(time_ns, result.gbytes_per_s),
-        notes=(*(f"{entry.verdict}: {each}" for each in result.reasons), *result.notes),
+    verdict = result.entry.verdict
+    return _make_row(
+        result,
+        notes=(*(f"{verdict}: {each}" for each in result.reasons), *result.notes),
         failures=tuple(f"at {each.stage}: {each.message}" for each in result.failures),
-        facts=(("measured", entry.recorded_at),),
+        facts=(("measured", result.entry.recorded_at),),
         samples_ns=thin_samples(samples["kernel"]) if "kernel" in samples else (),
     )
