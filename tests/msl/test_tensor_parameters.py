@@ -10,7 +10,7 @@ from engine_ways import WAYS
 from msl.tensor_products import HEADER, METAL4
 
 from metalbench import _core
-from metalbench.errors import DispatchError
+from metalbench.errors import CompileError, DispatchError
 from metalbench.msl import engine
 
 PRODUCT = f"""{HEADER}
@@ -138,3 +138,62 @@ def test_four_bits_have_two_elements_in_a_byte(cpu, pipeline):
     arguments = {"X": x, "W": packed, "Y": y}
     cpu.run([_core.Dispatch(pipeline(text, "f"), arguments, threadgroups=1, threads=32)])
     assert (y == x.astype(np.float64) @ w.astype(np.float64).T).all()
+
+
+ALIASES = """
+using Matrix = dextents<int32_t, 2>;
+typedef device half Element;
+using Halves = tensor<Element, Matrix>;
+template <class T, int rank = 2>
+using View = metal::tensor<const device T, dextents<int, rank>, tensor_handle>;
+constant constexpr int kRank = 3;
+namespace own { using Cube = extents<int, dynamic_extent, 4, 2>; }
+"""
+SPELLINGS = {
+    "tensor<device half, Matrix>": ("half", "read_write", 2),
+    "Halves": ("half", "read_write", 2),
+    "View<float>": ("float", "read", 2),
+    "View<bfloat, 1 + 2>": ("bfloat", "read", 3),
+    "metal::tensor<device int, dextents<int, kRank>>": ("int", "read_write", 3),
+    "tensor<constant char, own::Cube>": ("char", "read", 3),
+}
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_reflection_sees_through_type_aliases(cpu, spelling):
+    text = f"{HEADER}{ALIASES}kernel void f({spelling} t, device int* out) {{ out[0] = 0; }}"
+    found = {each.name: each for each in cpu.compile(text, macros=METAL4).pipeline("f").arguments}
+    element, access, rank = SPELLINGS[spelling]
+    assert (found["t"].type, found["t"].access) == (element, access)
+    assert found["t.extents"].type == f"array<long, {2 * rank}>"
+
+
+def test_an_alias_of_a_tensor_binds_an_array_and_checks_its_rank(cpu, pipeline):
+    text = f"""{HEADER}{ALIASES}
+    kernel void f(Halves t, device float* out) {{ out[0] = t[1, 2]; }}"""
+    kernel, out = pipeline(text, "f"), np.zeros(1, np.float32)
+    whole = np.arange(12, dtype=np.float16).reshape(4, 3)
+    cpu.run([_core.Dispatch(kernel, {"t": whole, "out": out}, threadgroups=1, threads=1)])
+    assert out[0] == whole[2, 1]
+    with pytest.raises(DispatchError, match="expected an array of 2 dimensions"):
+        _core.Dispatch(kernel, {"t": whole.ravel(), "out": out}, threadgroups=1, threads=1)
+
+
+def test_template_arguments_give_element_and_extents(cpu):
+    text = f"""{HEADER}
+    template <class T, class X, int n> kernel void f(tensor<device T, X> t, device int* out) {{
+      out[0] = n;
+    }}
+    template [[host_name("g")]] [[kernel]]
+    decltype(f<bfloat, dextents<int, 4>, 1>) f<bfloat, dextents<int, 4>, 1>;"""
+    found = {each.name: each for each in cpu.compile(text, macros=METAL4).pipeline("g").arguments}
+    assert found["t"].type == "bfloat"
+    assert found["t.extents"].type == "array<long, 8>"
+
+
+def test_extents_of_unknown_rank_are_refused(cpu):
+    text = f"""{HEADER}
+    struct Traits {{ using Matrix = dextents<int, 2>; }};
+    kernel void f(tensor<device half, Traits::Matrix> t, device int* out) {{ out[0] = 0; }}"""
+    with pytest.raises(CompileError, match=r"t: expected extents of a known rank .*Traits"):
+        cpu.compile(text, macros=METAL4).pipeline("f")

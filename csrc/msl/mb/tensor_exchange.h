@@ -7,16 +7,23 @@
 
 namespace mb {
 
+struct ElementShuffle {
+  template <class E>
+  MB_FUNC E operator()(E value, u32 from) const {
+    return shuffle_element(value, from);
+  }
+};
+
 // Return the element (row, column), which may differ from lane to lane, of a matrix that is
-// distributed over a SIMD-group.
-template <class Layout, class E>
+// distributed over a SIMD-group. `Shuffle` returns a value of another lane.
+template <class Layout, class Shuffle = ElementShuffle, class E>
 MB_FUNC E fetch_element(const E* elements, int row, int column) {
   const u32 owner = Layout::owner(row, column);
   const int index = Layout::owned_index(row, column);
   E found = E(0);
 #pragma clang loop unroll(full)
   for (int i = 0; i < Layout::capacity; ++i) {
-    const E value = shuffle_element(elements[i], owner);
+    const E value = Shuffle()(elements[i], owner);
     found = index == i ? value : found;
   }
   return found;

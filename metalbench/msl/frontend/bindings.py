@@ -21,6 +21,7 @@ from metalbench.msl.frontend.reflection import (
 )
 from metalbench.msl.frontend.source import Source
 from metalbench.msl.frontend.standards import TENSORS_SINCE
+from metalbench.msl.frontend.tokens import is_name, lex
 from metalbench.msl.frontend.unsupported import find_feature
 
 # A tensor has a second argument with its extents and strides, of this name behind the tensor's.
@@ -118,6 +119,8 @@ class ArgumentTable:
 # Bind the parameters of a kernel to arguments, with the values of its function constants.
 
 DEFAULT_MAX_THREADS = 1024
+# A type of a parameter has fewer words, and fewer replacements of its aliases.
+MOST_WORDS_OF_TYPE = 1000
 _NUMBER = re.compile(
     r"(?:metal::)?(?:(?P<unsigned>u(?:short|int)|unsigned(?: short| int)?|uint(?:16|32)_t)"
     r"|bool|u?char|u?long|short|int|half|float|bfloat|u?int(?:8|64)_t|int(?:16|32)_t)"
@@ -162,7 +165,7 @@ def bind_parameters(source: Source, kernel: EntryPoint, literals: Mapping[str, s
     types = {**source.aliases, **kernel.substitution}
     found = Bindings()
     slots = ArgumentTable(kernel, names)
-    tensors: set[int] = set()
+    tensors: dict[int, TensorType] = {}
     for parameter in kernel.parameters:
         _refuse_unsupported(kernel, parameter)
         attribute = next((a for a in parameter.attributes if a.name in THREAD_ATTRIBUTES), None)
@@ -175,8 +178,9 @@ def bind_parameters(source: Source, kernel: EntryPoint, literals: Mapping[str, s
             found.attributes.append({"name": attribute.name, "type": kind})
         else:
             found.macros.append("")
-            if _is_tensor(source, parameter):
-                tensors.add(parameter.position)
+            tensor = read_tensor_type(source, kernel, parameter, names)
+            if tensor is not None:
+                tensors[parameter.position] = tensor
                 slots.add(parameter, "buffer")
             else:
                 slots.add(parameter, _find_kind(source, kernel, parameter))
@@ -187,10 +191,10 @@ def bind_parameters(source: Source, kernel: EntryPoint, literals: Mapping[str, s
         if parameter.position in tensors:
             last = slots.reserve_last(parameter)
             found.macros[parameter.position] = f"mb::tensor_buffer<{index}, {last}>"
-            words = _list_tensor_arguments(kernel.typed[parameter.position], types)
-            described |= {"type": _spell_element(words[0])}
-            described |= {"access": "read" if "const" in words[0] else described["access"]}
-            length = 2 * _count_dimensions(words[1], names)
+            tensor = tensors[parameter.position]
+            described |= {"type": tensor.element}
+            described |= {"access": "read" if tensor.is_const else "read_write"}
+            length = 2 * tensor.rank
             sizes.append(
                 described
                 | {
@@ -206,44 +210,123 @@ def bind_parameters(source: Source, kernel: EntryPoint, literals: Mapping[str, s
     return found
 
 
-def _is_tensor(source: Source, parameter: Parameter) -> bool:
-    """Return whether a parameter is a tensor of Metal 4."""
+@dataclass(frozen=True)
+class TensorType:
+    """The type of a parameter that is a tensor of Metal 4: its element, such as half, and rank."""
+
+    element: str
+    is_const: bool
+    rank: int
+
+
+def read_tensor_type(
+    source: Source, kernel: EntryPoint, parameter: Parameter, names: Mapping[str, str]
+) -> TensorType | None:
+    """Return the type of a parameter that is a tensor; None for other parameters.
+
+    Type aliases are replaced by what they stand for. `names` are the values of constants. Raise
+    CompileError for extents whose rank is not in the text, because hosts check the rank of arrays.
+    """
     if source.version < TENSORS_SINCE or parameter.is_pointer:
-        return False
-    words = parameter.pointee
-    meant = [source.aliases.get(word, word) for word in words]
-    return "tensor" in meant or "metal::tensor" in meant
+        return None
+    words = expand_aliases(source, kernel.typed[parameter.position].pointee, kernel.substitution)
+    first = next((i for i, word in enumerate(words) if word == "tensor"), None)
+    if first is None or (words[:first][-1:] == ["::"] and words[:first][-2:-1] != ["metal"]):
+        return None
+    element, extents = [*_list_template_arguments(words, first), [], []][:2]
+    rank = _count_dimensions(extents, names)
+    if rank < 1:
+        raise CompileError(
+            f"{parameter.location}: error: [{kernel.name}] {parameter.name}: expected extents of a "
+            "known rank for a parameter that is a tensor, such as dextents<int32_t, 2>; got "
+            f"{' '.join(extents) or 'none'}"
+        )
+    spelled = [word for word in element if word not in ADDRESS_SPACES | {"const", "volatile"}]
+    return TensorType(
+        " ".join(spelled).removeprefix("metal :: "),
+        "const" in element or "constant" in element,
+        rank,
+    )
 
 
-def _list_tensor_arguments(
-    parameter: Parameter, types: Mapping[str, str]
-) -> tuple[list[str], list[str]]:
-    """Return the words of the element type and of the extents of a tensor."""
-    words = list(parameter.pointee)
+def expand_aliases(
+    source: Source, words: Sequence[str], substitution: Mapping[str, str]
+) -> list[str]:
+    """Return the words of a type with template parameters and type aliases replaced.
+
+    An alias that is a template gets its arguments. The number of replacements is limited, so that
+    an alias that names itself ends.
+    """
+    waiting, found = list(reversed(words)), list[str]()
+    for _ in range(MOST_WORDS_OF_TYPE):
+        if not waiting:
+            break
+        word = waiting.pop()
+        qualifiers = _list_qualifiers(found)
+        alias = source.find_type_alias(word, qualifiers)
+        if word in substitution:
+            waiting += reversed(lex(substitution[word]).text)
+            continue
+        if alias is None:
+            found.append(word)
+            continue
+        del found[len(found) - 2 * len(qualifiers) :]
+        if alias.parameters is None:
+            waiting += reversed(alias.words)
+        else:
+            following = [word, *reversed(waiting)]
+            given = _list_template_arguments(following, 0)
+            values = {
+                name: given[i] if i < len(given) else list(default)
+                for i, (name, default) in enumerate(alias.parameters)
+            }
+            count = _count_template_words(following, 1)
+            del waiting[len(waiting) - count :]
+            for each in reversed(alias.words):
+                waiting += reversed(values.get(each, [each]))
+    return found
+
+
+def _list_qualifiers(words: Sequence[str]) -> list[str]:
+    """Return the names that qualify the word after `words`: a and b after `a :: b ::`."""
+    first = len(words)
+    while first > 1 and words[first - 1] == "::" and is_name(words[first - 2]):
+        first -= 2
+    return [*words[first::2]]
+
+
+def _count_template_words(words: Sequence[str], first: int) -> int:
+    """Return the number of words of `< ... >` at `first`; 0 without it."""
+    depth = 0
+    for index in range(first, len(words)):
+        depth += (words[index] == "<") - (words[index] == ">")
+        if depth == 0:
+            return index - first + 1 if index > first else 0
+    return 0
+
+
+def _list_template_arguments(words: Sequence[str], name: int) -> list[list[str]]:
+    """Return the words of each template argument of the name at this index."""
     parts: list[list[str]] = [[]]
     depth = 0
-    for word in words[words.index("tensor") + 1 :]:
-        depth += (word == "<") - (word == ">")
-        if depth == 0:
-            break
+    for word in words[name + 1 : name + 1 + _count_template_words(words, name + 1)]:
+        depth += (word in ("<", "(")) - (word in (">", ")"))
         if depth == 1 and word == ",":
             parts.append([])
-        elif (depth, word) != (1, "<"):
-            parts[-1].append(types.get(word, word))
-    return parts[0], parts[1] if len(parts) > 1 else []
-
-
-def _spell_element(words: Sequence[str]) -> str:
-    return " ".join(word for word in words if word not in ADDRESS_SPACES | {"const", "volatile"})
+        elif (depth, word) not in ((1, "<"), (0, ">")):
+            parts[-1].append(word)
+    return [part for part in parts if part]
 
 
 def _count_dimensions(words: Sequence[str], names: Mapping[str, str]) -> int:
     """Return the rank of `dextents<I, N>` or `extents<I, a, b>`; 0 if it is not known."""
-    inside = " ".join(words).partition("<")[2].rpartition(">")[0]
-    sizes = inside.split(",")[1:]
-    if "dextents" in words:
-        return evaluate_expression(sizes[0], names) or 0 if sizes else 0
-    return len(sizes) if "extents" in words else 0
+    kind = next((i for i, word in enumerate(words) if word in ("dextents", "extents")), None)
+    if kind is None:
+        return 0
+    _, *sizes = _list_template_arguments(words, kind) or [[]]
+    if words[kind] == "dextents":
+        return evaluate_expression(" ".join(sizes[0]), names) or 0 if sizes else 0
+    return len(sizes)
 
 
 def read_max_threads(source: Source, kernel: EntryPoint) -> tuple[str, int]:

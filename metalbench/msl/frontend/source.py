@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -16,7 +16,11 @@ from metalbench.msl.frontend.declarations import (
     iterate_declarations,
     parse_declarations,
 )
-from metalbench.msl.frontend.reflection import EntryPoint, find_entry_points
+from metalbench.msl.frontend.reflection import (
+    EntryPoint,
+    find_entry_points,
+    split_template_parameter,
+)
 from metalbench.msl.frontend.standards import DEFAULT_STANDARD, STANDARDS
 from metalbench.msl.frontend.tokens import Location, Tokens, is_name, lex
 from metalbench.msl.frontend.unsupported import find_unsupported_declarations
@@ -85,6 +89,18 @@ def requires_fibers(
 def _waits(tokens: Tokens, declaration: Declaration) -> bool:
     words = tokens.text[declaration.first : declaration.last]
     return "while" in words and "atomic_load_explicit" in words
+
+
+@dataclass(frozen=True)
+class TypeAlias:
+    """The words of a type that has another name, and the parameters of an alias template.
+
+    `scope` has the namespaces of the name. A parameter is a name and its default argument's words.
+    """
+
+    scope: tuple[str, ...]
+    words: tuple[str, ...]
+    parameters: tuple[tuple[str, tuple[str, ...]], ...] | None = None
 
 
 # A parsed source: tokens, declarations and kernels, each computed once on first use.
@@ -161,6 +177,35 @@ class Source:
                 elif words[0] == "typedef":
                     found[words[-1]] = found.get(words[-2], " ".join(words[1:-1]))
         return found
+
+    @cached_property
+    def _type_aliases(self) -> dict[str, list[TypeAlias]]:
+        """All type aliases outside of records by unqualified name, templates among them."""
+        found: dict[str, list[TypeAlias]] = {}
+        for declaration in self.declarations:
+            if declaration.kind != "alias":
+                continue
+            words = self.tokens.text[declaration.head : declaration.last - 1]
+            if words[:1] == ["using"] and words[2:3] == ["="]:
+                parameters = None
+                if declaration.template is not None:
+                    split = (
+                        split_template_parameter(self.tokens, *p) for p in declaration.template
+                    )
+                    parameters = tuple((name, tuple(lex(value).text)) for name, value in split)
+                alias = TypeAlias(declaration.scope, tuple(words[3:]), parameters)
+                found.setdefault(words[1], []).append(alias)
+            elif words[:1] == ["typedef"] and len(words) > 2:
+                alias = TypeAlias(declaration.scope, tuple(words[1:-1]))
+                found.setdefault(words[-1], []).append(alias)
+        return found
+
+    def find_type_alias(self, name: str, qualifiers: Sequence[str] = ()) -> TypeAlias | None:
+        """Return the type alias with this name, in the namespaces `qualifiers` if there are any."""
+        for alias in self._type_aliases.get(name, ()):
+            if not qualifiers or [*alias.scope[-len(qualifiers) :]] == [*qualifiers]:
+                return alias
+        return None
 
     @cached_property
     def entry_points(self) -> dict[str, EntryPoint]:

@@ -6,40 +6,34 @@
 // position q of piece i of sixteen is number q / 2 * 4 + i * 2 + q % 2.
 #pragma once
 
-#include "../tensor_operands.h"
+#include "../tensor_exchange.h"
 #include "tensor_cores.h"
 
 namespace mb {
 
 // A shuffle that is removed if nothing uses the result, unlike the compiler's builtin.
-template <class T>
-MB_FUNC T value_from(T x, u32 from) {
-  u32 word = 0;
-  static_assert(sizeof(T) <= 4);
-  __builtin_memcpy(&word, __builtin_addressof(x), sizeof(T));
+struct RemovableShuffle {
+  template <class T>
+  MB_FUNC T operator()(T x, u32 from) const {
+    u32 word = 0;
+    static_assert(sizeof(T) <= 4);
+    __builtin_memcpy(&word, __builtin_addressof(x), sizeof(T));
 #ifdef __NVPTX__
-  asm("shfl.sync.idx.b32 %0, %1, %2, 31, 0xffffffff;" : "=r"(word) : "r"(word), "r"(from));
+    asm("shfl.sync.idx.b32 %0, %1, %2, 31, 0xffffffff;" : "=r"(word) : "r"(word), "r"(from));
 #else
-  word = shuffle_element(word, from);
+    word = shuffle_element(word, from);
 #endif
-  T result;
-  __builtin_memcpy(__builtin_addressof(result), &word, sizeof(T));
-  return result;
-}
+    T result;
+    __builtin_memcpy(__builtin_addressof(result), &word, sizeof(T));
+    return result;
+  }
+};
 
 // Return the element (row, column) of a matrix of a SIMD-group. The compiler derives most bits of
 // the index from those of the lane, and removes the shuffles of elements that it cannot be.
 template <class Layout, class E>
 MB_FUNC E element_from(const E* elements, int row, int column) {
-  const u32 owner = Layout::owner(row, column);
-  const int index = Layout::owned_index(row, column);
-  E found = elements[0];
-#pragma clang loop unroll(full)
-  for (int i = 0; i < Layout::capacity; ++i) {
-    const E value = value_from(elements[i], owner);
-    found = index == i ? value : found;
-  }
-  return found;
+  return fetch_element<Layout, RemovableShuffle>(elements, row, column);
 }
 
 template <class E>
@@ -129,7 +123,7 @@ MB_FUNC void multiply_fragments(const E* left, const E* right, F* destination) {
 #pragma clang loop unroll(full)
     for (int j = 0; j < 16; ++j) {
       const Sums& own = sums[j / 8][j / 4 % 2][j / 2 % 2];
-      const float value = value_from(j % 2 == 0 ? own.x : own.y, owner);
+      const float value = RemovableShuffle()(j % 2 == 0 ? own.x : own.y, owner);
       const bool is_it = row / 8 == j / 8 && column / 16 == j / 4 % 2 &&
                          column / 2 % 2 == j / 2 % 2 && column % 2 == j % 2;
       found = is_it ? F(value) : found;
