@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from metalbench.measure.analysis import Target
-from metalbench.stats import MARGIN, Interval, Verdict, spread_ratio
+from metalbench.stats import MARGIN, Interval, Judgement, Verdict, spread_ratio
 
 __all__ = [
     "OF_SCATTER",
     "TARGET_DESCRIPTIONS",
     "Target",
+    "may_be_better",
     "merit",
     "misses",
     "shortfall",
@@ -48,6 +49,7 @@ class Status(str, Enum):
     BASELINE = "baseline"  # the first kernel of the lineage
     KEPT = "kept"  # better than its rival, and confirmed with new seeds
     REVERTED = "reverted"  # correct, but not (or not confirmed to be) better
+    UNDECIDED = "undecided"  # correct, but INCONCLUSIVE so far; measured again in this session
     WRONG = "wrong"  # not correct
     BROKEN = "broken"  # does not compile, bind or end
     UNUSABLE = "unusable"  # no answer that can be read came from the proposer
@@ -135,6 +137,28 @@ def shortfall(
     if faster:
         return ""
     return f"{verdict.value if verdict else 'no verdict'}, not FASTER"
+
+
+def may_be_better(
+    target: Target,
+    verdict: Verdict | None,
+    judgement: Judgement | None,
+    steadiness: Interval | None,
+) -> bool:
+    """Return whether a longer measurement may call a candidate better than its rival.
+
+    The verdict gives no answer, and the interval does not exclude that the candidate is faster. An
+    interval counts only where it decides alone: with drift or several modes it may be elsewhere.
+    """
+    if verdict not in (Verdict.INCONCLUSIVE, Verdict.THROTTLED):
+        return False
+    if target in OF_SCATTER and _compare_steadiness(steadiness)[0]:
+        return True
+    if target is Target.STABLE:
+        return False
+    if judgement is None or not judgement.is_decided_by_interval:
+        return True
+    return not judgement.ratio.is_bounded or judgement.ratio.high > 1.0 + MARGIN
 
 
 def merit(target: Target, ratio: Interval | None, steadiness: Interval | None) -> float:

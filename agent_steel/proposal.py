@@ -21,28 +21,54 @@ if TYPE_CHECKING:
 __all__ = [
     "Brief",
     "Diagnosis",
+    "Exchange",
     "Fact",
+    "NothingLeft",
     "Progress",
     "Proposal",
     "Proposer",
     "ProposerError",
+    "RefusedError",
     "SpentError",
     "Usage",
 ]
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """One request to a model and its answer, without keys.
+
+    `prompt` is the new turn of the conversation. `error` says why there is no answer, or why it
+    cannot be used; it is empty for a good answer. `asked_at` is ISO 8601 in UTC.
+    """
+
+    system: str
+    prompt: str
+    answer: str
+    error: str
+    asked_at: str
+    seconds: float
+    usage: Usage
 
 
 class ProposerError(MetalBenchError):
     """A request to a proposer failed, or its answer could not be read.
 
     The message says what to do next: which key to set, which extra to install, which limit to
-    raise. It never holds a key. `usage` is the cost of the request so far, if it is known.
+    raise. It never holds a key. `usage` is the cost of the request so far, if it is known, and
+    `exchanges` are its requests to a model.
     """
 
     usage: Usage | None = None
+    exchanges: tuple[Exchange, ...] = ()
 
 
 class SpentError(ProposerError):
     """The cost limit of a proposer is reached; the loop ends."""
+
+
+class RefusedError(ProposerError):
+    """The provider refuses every request, as with a wrong key; the loop ends."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +126,8 @@ class Proposal:
 
     `summary` describes the change and its expected benefit in two sentences. `technique` is a short
     name for it. `tunables` are values that differ from the defaults. `wording` is the diagnosis as
-    the proposer phrased it, or empty.
+    the proposer phrased it, or empty. `others` are further versions of the same answer, which cost
+    nothing more. `exchanges` are the requests to a model that led to it.
     """
 
     source: str
@@ -109,6 +136,15 @@ class Proposal:
     tunables: Mapping[str, int] = field(default_factory=dict)
     usage: Usage = field(default_factory=Usage)
     wording: str = ""
+    others: tuple[Proposal, ...] = ()
+    exchanges: tuple[Exchange, ...] = ()
+
+
+@dataclass(frozen=True)
+class NothingLeft:
+    """The answer of a proposer that has nothing left to try, with its requests to a model."""
+
+    exchanges: tuple[Exchange, ...] = ()
 
 
 class Proposer(Protocol):
@@ -126,13 +162,15 @@ class Proposer(Protocol):
     def usage(self) -> Usage:
         """All that it has cost so far, answers that could not be read included."""
 
-    def propose(self, brief: Brief, say: Progress) -> Proposal | None:
-        """Return the next version; None if nothing is left to try.
+    def propose(self, brief: Brief, say: Progress) -> Proposal | NothingLeft | None:
+        """Return the next version; NothingLeft or None if nothing is left to try.
 
         Raises
         ------
         SpentError
             Before a request that would cost more than what is allowed.
+        RefusedError
+            If no later request can succeed either.
         ProposerError
             If no answer that can be read was given, after retries.
         """

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from agent_steel.cli.history import TARGETS, diff, export, history, plot, show
+from agent_steel.cli.history import TARGETS, diff, export, history, log, plot, show
 from agent_steel.models.providers.presets import model_options, provider_option
 from agent_steel.proposers import TUNER
 from agent_steel.welding.command import welder_command
@@ -35,6 +35,7 @@ Examples:
   agent_steel history softmax            what was tried, as a tree
   agent_steel show 12                    one attempt: source, diagnosis, verdict
   agent_steel diff 3 12                  what is different between two attempts
+  agent_steel log softmax                prompts and answers of a model
   agent_steel export softmax             the best version as a .metal file
   agent_steel plot softmax --out a.svg   best so far over rounds
   agent_steel weld -d "..." --provider P a new task and kernel (also --welder)
@@ -206,5 +207,5 @@ def main(ctx: click.Context, /, **options: Any) -> None:
     ctx.exit(run(ctx, options))
 
 
-for command in (history, show, diff, export, plot, welder_command):
+for command in (history, show, diff, log, export, plot, welder_command):
     main.add_command(command)

@@ -176,6 +176,58 @@ def _colour(line: str) -> str | None:
     return {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
 
 
+@click.command(short_help="Prompts and answers of a model.")
+@click.argument("name", shell_complete=complete_names)
+@click.option("--attempt", type=int, metavar="ID", help="Only the requests for one attempt.")
+@click.option("--session", type=int, metavar="N", help="Only the requests of one session.")
+@click.option("--brief", is_flag=True, help="One line for each request, without texts.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on each line.")
+@store_option
+def log(name: str, db: Path | None, **options: Any) -> None:
+    """Show each request to a model for a kernel: prompt, answer, tokens, cost and outcome.
+
+    Keys are not in it: they are removed before a text is stored. The tuner makes no requests.
+    """
+    from agent_steel.cli.report import exchange_as_json, format_exchange
+    from agent_steel.history import History
+    from metalbench.report.console import echo_document
+    from metalbench.store.database import store_path
+    from metalbench.store.store import Store
+
+    with Store(store_path(db)) as store:
+        kept = History(store)
+        attempts = {each.number: each for each in kept.of_task(name)}
+        found = [
+            (context, each)
+            for context, each in kept.exchanges(name)
+            if options["attempt"] in (None, context.attempt)
+            and options["session"] in (None, context.session)
+        ]
+        if not found:
+            raise click.ClickException(
+                f"{store.path} has no such requests to a model for {name!r}; "
+                f"`agent_steel --kernel-name {name} --provider NAME` makes some"
+            )
+    shown = ""
+    for context, each in found:
+        tried = attempts.get(context.attempt or 0)
+        if options["as_json"]:
+            echo_document(exchange_as_json(context, each, tried))
+            continue
+        title, texts = format_exchange(context, each, tried)
+        echo(title, fg="cyan")
+        if options["brief"]:
+            continue
+        if each.system == shown:
+            texts["system"] = "as in the request before"
+        shown = each.system
+        for part, text in texts.items():
+            if text:
+                echo(f"--- {part}")
+                echo(text)
+        echo()
+
+
 def _attempt(number: int, db: Path | None) -> Attempt:
     from agent_steel.history import History
     from metalbench.store.database import store_path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from agent_steel.attempt import Attempt, Status, Target, merit
@@ -12,9 +13,10 @@ if TYPE_CHECKING:
     from rich.console import Console, Group
 
     from agent_steel.history import History
+    from agent_steel.history.history import ExchangeContext
     from agent_steel.loop import LoopResult, SearchResult
     from agent_steel.loop.settings import SearchSubject
-    from agent_steel.proposal import Diagnosis, Proposer, Usage
+    from agent_steel.proposal import Diagnosis, Exchange, Proposer, Usage
     from metalbench.stats import Interval
 
 
@@ -23,6 +25,7 @@ STYLES = {
     Status.WRONG: "red",
     Status.BROKEN: "red",
     Status.UNUSABLE: "yellow",
+    Status.UNDECIDED: "yellow",
 }
 
 # The name of an attempt without a readable answer.
@@ -79,6 +82,41 @@ class ProgressPrinter:
 
     def _say(self, subject: SearchSubject, text: str, style: str | None = None) -> None:
         self._log.print(f"[{subject.entry.name}] {text}", style=style, soft_wrap=True)
+
+
+# Requests to models.
+
+
+def format_exchange(
+    context: ExchangeContext, exchange: Exchange, attempt: Attempt | None
+) -> tuple[str, dict[str, str]]:
+    """Return the title of a request to a model, and its texts by name."""
+    usage = exchange.usage
+    became = "no kernel"
+    if attempt is not None:
+        became = f"attempt {attempt.number}, {format_tunables(attempt)}: {outcome(attempt)}"
+    elif context.attempt is not None:
+        became = f"attempt {context.attempt}"
+    cost = "" if usage.cost is None else f", ${usage.cost:.4f}"
+    title = (
+        f"session {context.session}, round {context.round}, {became}\n"
+        f"  {context.proposer} {context.model}, {exchange.asked_at}, {exchange.seconds:.1f} s, "
+        f"{usage.tokens_in} tokens in, {usage.tokens_out} out{cost}"
+    )
+    if exchange.error:
+        title += f"\n  not usable: {exchange.error}"
+    texts = {"system": exchange.system, "prompt": exchange.prompt, "answer": exchange.answer}
+    return title, texts
+
+
+def exchange_as_json(context: ExchangeContext, exchange: Exchange, attempt: Attempt | None) -> str:
+    """Return a request to a model as a line of JSON: its context, texts, usage and outcome."""
+    fields = {
+        **asdict(context),
+        **asdict(exchange),
+        "outcome": None if attempt is None else attempt.status.value,
+    }
+    return json_text(fields, allow_nan=False) + "\n"
 
 
 # The result of a session, as text and as JSON.

@@ -212,13 +212,16 @@ def _on(
 def _exit_code(ended: LoopResult, log: Console) -> int:
     """Return 1 where some kernel could not be tried; raise Interrupted where Ctrl-C ended it.
 
-    Raise Failure where the proposer never gave an answer, but only errors.
+    Raise CommandFailure where the proposer never gave an answer, but only errors, and where its
+    provider refuses requests.
     """
     from metalbench.cli.group import CommandFailure, Interrupted
 
     if ended.interrupted:
         log.print(GOES_ON, soft_wrap=True)
         raise Interrupted
+    if ended.refused:
+        raise CommandFailure(ended.refused)
     if ended.unanswered:
         raise CommandFailure(f"nothing was proposed: {ended.unanswered}")
     return int(bool(ended.untried))

@@ -8,12 +8,13 @@ import math
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent_steel.attempt import Attempt, Status, Usage
+from agent_steel.proposal import Exchange
 from agent_steel.source import with_defaults
 from metalbench.errors import DeclarationError, MachineError
 from metalbench.kernel.source_files import library_folder
@@ -129,6 +130,18 @@ _SAME = (
 
 
 @dataclass(frozen=True)
+class ExchangeContext:
+    """The purpose of a request to a model. `attempt` is None without a kernel in the answer."""
+
+    session: int
+    attempt: int | None
+    task: str
+    round: int
+    proposer: str
+    model: str
+
+
+@dataclass(frozen=True)
 class Session:
     """One run of the loop; `outcome` is None if it was broken off."""
 
@@ -197,21 +210,52 @@ class History:
         attempt = replace(attempt, proposed_at=_now())
         if attempt.status is not Status.PENDING:
             attempt = replace(attempt, judged_at=attempt.proposed_at)
-        source = hashlib.sha256(attempt.source.encode()).hexdigest()
-        columns = {**place.columns, **columns_of(attempt), "source": source}
-        names, marks = ", ".join(columns), ", ".join("?" * len(columns))
         with self._store.transaction() as connection:
-            connection.execute(
-                "INSERT OR IGNORE INTO sources (hash, text) VALUES (?, ?)",
-                (source, attempt.source),
-            )
-            cursor = connection.execute(
-                f"INSERT INTO attempts ({names}) VALUES ({marks})", tuple(columns.values())
-            )
-            return replace(attempt, number=_number(cursor))
+            source = _add_text(connection, attempt.source)
+            columns = {**place.columns, **columns_of(attempt), "source": source}
+            return replace(attempt, number=_insert(connection, "attempts", columns))
 
-    def record_judgement(self, attempt: Attempt, samples: Sequence[SampleSet] = ()) -> Attempt:
-        """Keep what has become of an attempt, with the samples of its measurements."""
+    def add_exchanges(self, context: ExchangeContext, exchanges: Sequence[Exchange]) -> None:
+        """Keep the requests to a model that led to one answer of a proposer."""
+        with self._store.transaction() as connection:
+            for each in exchanges:
+                usage = each.usage
+                columns = {
+                    **asdict(context),
+                    **{
+                        name: _add_text(connection, getattr(each, name))
+                        for name in ("system", "prompt", "answer")
+                    },
+                    "error": each.error,
+                    "asked_at": each.asked_at,
+                    "seconds": each.seconds,
+                    "tokens_in": usage.tokens_in,
+                    "tokens_out": usage.tokens_out,
+                    "cost": usage.cost,
+                }
+                _insert(connection, "exchanges", columns)
+
+    def exchanges(self, task: str) -> list[tuple[ExchangeContext, Exchange]]:
+        """Return all requests to models for a task, oldest first."""
+        with self._store.reading() as connection:
+            rows = connection.execute(
+                "SELECT session, attempt, task, round, proposer, model, systems.text, "
+                "prompts.text, answers.text, error, asked_at, seconds, tokens_in, tokens_out, cost "
+                "FROM exchanges JOIN sources AS systems ON systems.hash = exchanges.system "
+                "JOIN sources AS prompts ON prompts.hash = exchanges.prompt "
+                "JOIN sources AS answers ON answers.hash = exchanges.answer "
+                "WHERE task = ? ORDER BY exchanges.id",
+                (task,),
+            ).fetchall()
+        return [(ExchangeContext(*row[:6]), _exchange_of(row[6:])) for row in rows]
+
+    def record_judgement(
+        self, attempt: Attempt, samples: Sequence[SampleSet] = (), *, repeat: int = 0
+    ) -> Attempt:
+        """Keep what has become of an attempt, with the samples of its measurements.
+
+        `repeat` counts its earlier judgements, whose samples stay.
+        """
         attempt = replace(attempt, judged_at=_now())
         columns = columns_of(attempt)
         setting = ", ".join(f"{name} = ?" for name in columns)
@@ -224,7 +268,7 @@ class History:
                 "INSERT OR REPLACE INTO attempt_samples VALUES (?, ?, ?, ?, ?, ?)",
                 [
                     (attempt.number, measurement, *row)
-                    for measurement, each in enumerate(samples)
+                    for measurement, each in enumerate(samples, 2 * repeat)
                     for row in sample_rows(each)
                 ],
             )
@@ -266,10 +310,43 @@ class History:
             ).fetchall()
         return read_samples(rows)
 
+    def count_judgements(self, number: int) -> int:
+        """Return how often an attempt was measured and judged."""
+        with self._store.reading() as connection:
+            (last,) = connection.execute(
+                "SELECT max(measurement) FROM attempt_samples WHERE attempt = ?", (number,)
+            ).fetchone()
+        return 0 if last is None else int(last) // 2 + 1
+
     def _find(self, clause: str, values: tuple[object, ...]) -> tuple[Attempt, ...]:
         with self._store.reading() as connection:
             rows = connection.execute(f"{_ALL} {clause}", values).fetchall()
         return tuple(map(attempt_of, rows))
+
+
+def _exchange_of(row: Sequence[Any]) -> Exchange:
+    system, prompt, answer, error, asked_at, seconds, tokens_in, tokens_out, cost = row
+    usage = Usage(tokens_in, tokens_out, cost, 1)
+    return Exchange(system, prompt, answer, error, asked_at, seconds, usage)
+
+
+def _add_text(connection: sqlite3.Connection, text: str) -> str:
+    """Add a text if it is new, and return its hash. Lone surrogates are replaced."""
+    data = text.encode(errors="replace")
+    digest = hashlib.sha256(data).hexdigest()
+    connection.execute(
+        "INSERT OR IGNORE INTO sources (hash, text) VALUES (?, ?)", (digest, data.decode())
+    )
+    return digest
+
+
+def _insert(connection: sqlite3.Connection, table: str, columns: Mapping[str, object]) -> int:
+    names, marks = ", ".join(columns), ", ".join("?" * len(columns))
+    return _number(
+        connection.execute(
+            f"INSERT INTO {table} ({names}) VALUES ({marks})", tuple(columns.values())
+        )
+    )
 
 
 def _number(cursor: sqlite3.Cursor) -> int:

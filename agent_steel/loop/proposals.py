@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from agent_steel.attempt import Attempt, Status
 from agent_steel.loop.settings import SearchSubject
-from agent_steel.proposal import Brief, Proposal, Proposer, ProposerError, SpentError, Usage
+from agent_steel.proposal import (
+    Brief,
+    NothingLeft,
+    Proposal,
+    Proposer,
+    ProposerError,
+    RefusedError,
+    SpentError,
+    Usage,
+)
 from agent_steel.source import source_key, text_key
 from metalbench.errors import DeclarationError
 
@@ -20,6 +29,7 @@ if TYPE_CHECKING:
 
 
 Ticket = TypeVar("Ticket")
+ProposerResult = Proposal | NothingLeft | ProposerError
 
 
 @dataclass(frozen=True)
@@ -43,7 +53,7 @@ class ProposerPool(Generic[Ticket]):
         proposer: Proposer,
         parallel: int,
         *,
-        keep: Callable[[Ticket, Brief, Proposal | ProposerError], None],
+        keep: Callable[[Ticket, Brief, ProposerResult], None],
         say: Callable[[Brief, str], None],
     ) -> None:
         self._proposer = proposer
@@ -95,25 +105,26 @@ class ProposerPool(Generic[Ticket]):
     def _ask(self, ticket: Ticket, brief: Brief) -> ProposerAnswer[Ticket]:
         try:
             found = self._propose(brief)
-            if isinstance(found, SpentError):
+            ends = isinstance(found, (SpentError, RefusedError))
+            with self._keeping:
+                self._keep(ticket, brief, NothingLeft(found.exchanges) if ends else found)
+            if isinstance(found, (SpentError, RefusedError)):
                 return ProposerAnswer(ticket, False, found)
-            if found is not None:
-                with self._keeping:
-                    self._keep(ticket, brief, found)
         except Exception as error:  # reported by `next`
             return ProposerAnswer(ticket, False, error)
-        return ProposerAnswer(ticket, found is not None)
+        return ProposerAnswer(ticket, not isinstance(found, NothingLeft))
 
-    def _propose(self, brief: Brief) -> Proposal | ProposerError | None:
+    def _propose(self, brief: Brief) -> ProposerResult:
         try:
-            return self._proposer.propose(brief, lambda text: self._say(brief, text))
+            found = self._proposer.propose(brief, lambda text: self._say(brief, text))
         except ProposerError as error:
             return error
+        return NothingLeft() if found is None else found
 
 
 # Convert answers of a proposer into attempts. Repeated attempts are not judged again.
 
-NOT_JUDGED = (Status.PENDING, Status.UNUSABLE, Status.REPEATED)
+NOT_JUDGED = (Status.PENDING, Status.UNDECIDED, Status.UNUSABLE, Status.REPEATED)
 
 
 def baseline(subject: SearchSubject, session: int) -> Attempt:
@@ -170,9 +181,10 @@ class AnswerRecorder:
         )
 
     def _find_known(self, history: History, key: str) -> Attempt | None:
-        """Return an equal attempt that was judged, or is pending in this session."""
+        """Return an equal attempt that was judged, or is pending or undecided in this session."""
+        open_ones = (Status.PENDING, Status.UNDECIDED)
         for each in history.attempts(self.subject.place):
-            own = each.status is Status.PENDING and each.session == self.session
+            own = each.status in open_ones and each.session == self.session
             if each.source_key == key and (own or each.status not in NOT_JUDGED):
                 return each
         return None

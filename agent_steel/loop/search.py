@@ -9,17 +9,34 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from agent_steel.attempt import Attempt, Status, misses
+from agent_steel.history.history import ExchangeContext
 from agent_steel.history.lineage import Lineage, rounds_without
 from agent_steel.loop.profiler import Profiler, WrongStartError
-from agent_steel.loop.proposals import AnswerRecorder, ProposerAnswer, ProposerPool, baseline
+from agent_steel.loop.proposals import (
+    AnswerRecorder,
+    ProposerAnswer,
+    ProposerPool,
+    ProposerResult,
+    baseline,
+)
 from agent_steel.loop.settings import Clock, Listener, SearchSubject, Settings
 from agent_steel.loop.verifier import Verifier, Version, WrongRivalError
-from agent_steel.proposal import Brief, Diagnosis, Proposal, Proposer, ProposerError, SpentError
+from agent_steel.proposal import (
+    Brief,
+    Diagnosis,
+    NothingLeft,
+    Proposal,
+    Proposer,
+    ProposerError,
+    RefusedError,
+    SpentError,
+)
 from metalbench.errors import DeclarationError, MetalBenchError
 
 if TYPE_CHECKING:
     from agent_steel.device_lock import DeviceLock
     from agent_steel.history import History
+    from metalbench.measure.measurement import SampleSet
 
 
 @dataclass(frozen=True)
@@ -45,6 +62,7 @@ class Search:
         self._asked = 0
         self._answered = 0
         self._open = 0
+        self._exhausted = False
         self.ended: str | None = None
         self._start = self._baseline()
         self._root = self._lineage().root(self._start)
@@ -77,6 +95,10 @@ class Search:
         """Return the attempts of this session that are not judged yet."""
         return [each for each in self._own() if each.status is Status.PENDING]
 
+    def find_undecided(self) -> list[Attempt]:
+        """Return the attempts of this session that are to be measured again."""
+        return [each for each in self._own() if each.status is Status.UNDECIDED]
+
     def prepare(self) -> None:
         """Measure and diagnose the best version; raise the errors of `Profiler.measure`."""
         self._first = self._members(1)[0]
@@ -85,15 +107,25 @@ class Search:
         """Report the result of `prepare` to the listener."""
         self._tools.listener.on_start(self.subject, *self._first)
 
+    def find_end(self) -> str:
+        """Return why no further round begins; '' if one does."""
+        settings = self._tools.settings
+        if self._exhausted:
+            return "the proposer has nothing left to try"
+        idle = rounds_without(self._own())
+        if idle >= settings.max_idle_rounds:
+            return f"{_rounds(idle)} without improvement"
+        if max(self.round, self._asked) >= settings.max_rounds:
+            return f"{_rounds(settings.max_rounds)} done"
+        return ""
+
     def begin_round(self) -> list[Brief]:
         """Return the briefs of the next round; none if the search ends."""
         settings = self._tools.settings
-        idle = rounds_without(self._own())
-        if idle >= settings.max_idle_rounds:
-            return self.end(f"{_rounds(idle)} without improvement")
+        reason = self.find_end()
+        if reason:
+            return self.end(reason)
         number = max(self.round, self._asked) + 1
-        if number > settings.max_rounds:
-            return self.end(f"{_rounds(settings.max_rounds)} done")
         members = self._members(settings.width)
         missed = misses(settings.target, members[0][1].bound)
         if missed:
@@ -112,24 +144,41 @@ class Search:
             self._tools.listener.on_end(self.subject, reason)
         return []
 
-    def take(self, *, proposed: bool, spent: bool) -> bool:
-        """Count an answer and return whether it was the last one of its round."""
+    def take(self, *, answered: bool) -> bool:
+        """Count an answer and return whether it was the last one of its round.
+
+        `answered` is false if the proposer had nothing left to try.
+        """
         self._open -= 1
-        self._answered += proposed or spent
-        if self._open == 0 and self._answered == 0:
-            self.end("the proposer has nothing left to try")
+        self._answered += answered
+        self._exhausted = self._open == 0 and self._answered == 0
         return self._open == 0
 
-    def keep(self, history: History, brief: Brief, answer: Proposal | ProposerError) -> None:
+    def keep(self, history: History, brief: Brief, answer: ProposerResult) -> None:
         """Store an answer in `history` before it is judged, so that no paid answer is lost."""
-        answered = AnswerRecorder(self.subject, self._session, self._tools.proposer)
-        attempt = answered.attempt(history, brief, answer)
-        kept = history.add(self.subject.place, attempt)
-        if kept.status is not Status.PENDING:
-            self._tools.listener.on_judgement(self.subject, kept)
+        tools = self._tools
+        answered = AnswerRecorder(self.subject, self._session, tools.proposer)
+        others = answer.others if isinstance(answer, Proposal) else ()
+        attempts = () if isinstance(answer, NothingLeft) else (answer, *others)
+        numbers = []
+        for each in attempts:
+            attempt = answered.attempt(history, brief, each)
+            kept = history.add(self.subject.place, attempt)
+            numbers.append(kept.number)
+            if kept.status is not Status.PENDING:
+                tools.listener.on_judgement(self.subject, kept)
+        context = ExchangeContext(
+            session=self._session,
+            attempt=numbers[0] if numbers else None,
+            task=self.subject.entry.name,
+            round=brief.round,
+            proposer=tools.proposer.name,
+            model=tools.proposer.model,
+        )
+        history.add_exchanges(context, answer.exchanges)
 
     def judge(self, attempt: Attempt) -> Attempt:
-        """Judge a pending attempt and store its status and samples.
+        """Judge a pending or undecided attempt and store its status and samples.
 
         Raise MachineError for a fault of the machine, DeclarationError for one of the task, and
         WrongStartError if the initial kernel is wrong. The attempt stays pending then.
@@ -142,9 +191,13 @@ class Search:
             return self._record(replace(attempt, status=Status.BROKEN, error=str(error)))
         rival = self._rival(attempt)
         best = self._version(rival, f"attempt {rival.number}")
+        undecided = attempt.status is Status.UNDECIDED
+        repeat = tools.history.count_judgements(attempt.number) if undecided else 0
         try:
             with self._alone():
-                found = tools.verifier.judge(subject, best, candidate, number=attempt.number)
+                found = tools.verifier.judge(
+                    subject, best, candidate, number=attempt.number, repeat=repeat
+                )
         except WrongRivalError as error:
             self._is_wrong(rival, error)
             return self.judge(attempt)
@@ -158,10 +211,12 @@ class Search:
             measured_from=found.measured_from,
             measured_to=found.measured_to,
         )
-        return self._record(judged, found.samples)
+        return self._record(judged, found.samples, repeat)
 
-    def _record(self, attempt: Attempt, samples: Sequence[object] = ()) -> Attempt:
-        kept = self._tools.history.record_judgement(attempt, samples)  # type: ignore[arg-type]
+    def _record(
+        self, attempt: Attempt, samples: Sequence[SampleSet] = (), repeat: int = 0
+    ) -> Attempt:
+        kept = self._tools.history.record_judgement(attempt, samples, repeat=repeat)
         self._tools.listener.on_judgement(self.subject, kept)
         return kept
 
@@ -280,6 +335,7 @@ class LoopResult:
     """The result of a loop. `interrupted`: it can be resumed. `untried`: errors of kernels.
 
     `unanswered` is the last error of a proposer that gave no proposal at all, else empty.
+    `refused` is the error of a provider that refuses every request.
     """
 
     session: int
@@ -288,6 +344,7 @@ class LoopResult:
     interrupted: bool = False
     untried: tuple[str, ...] = ()
     unanswered: str = ""
+    refused: str = ""
 
 
 class Loop:
@@ -312,6 +369,7 @@ class Loop:
         self._untried: list[str] = []
         self._answers = 0
         self._error = ""
+        self._refused = ""
         self._stopped = ""
         budget = tools.settings.budget_s
         self._deadline = None if budget is None else clock() + budget
@@ -338,7 +396,10 @@ class Loop:
         searches = tuple(map(self._result_of, self._searches))
         unanswered = "" if self._answers else self._error
         untried = tuple(self._untried)
-        return LoopResult(self._session, searches, reason, interrupted, untried, unanswered)
+        return LoopResult(
+            *(self._session, searches, reason, interrupted, untried, unanswered),
+            refused=self._refused,
+        )
 
     def _go(self) -> None:
         for subject in self._subjects:
@@ -361,6 +422,7 @@ class Loop:
             self._searches.append(search)
             search.announce()
             self._judge_pending(search)
+            self._measure_again(search)
             self._ask(search)
         except (DeclarationError, WrongStartError) as error:
             self._untried.append(str(error))
@@ -368,29 +430,32 @@ class Loop:
     def _take(self, answer: ProposerAnswer[Search]) -> None:
         """Judge what was proposed, and ask on when all of its round were judged."""
         search, error = answer.ticket, answer.error
-        spent = isinstance(error, SpentError)
-        if spent:
+        if isinstance(error, SpentError):
             self._stopped = self._stopped or f"cost: {error}"
+        elif isinstance(error, RefusedError):
+            self._refused = str(error)
+            self._stopped = self._stopped or "the provider refuses requests"
         elif error is not None:
             raise error
-        over = search.take(proposed=answer.proposed, spent=spent)
+        over = search.take(answered=answer.proposed or error is not None)
         if search.ended is not None:
             return
         try:
             self._judge_pending(search)
-            if over and not self._over():
+            if over:
+                self._measure_again(search)
                 self._ask(search)
         except (DeclarationError, WrongStartError) as fault:
             search.end(str(fault))
             self._untried.append(str(fault))
 
-    def _keep(self, search: Search, brief: Brief, answer: Proposal | ProposerError) -> None:
+    def _keep(self, search: Search, brief: Brief, answer: ProposerResult) -> None:
         # This runs in another thread, which needs a separate connection.
         with self._tools.history.beside() as history:
             search.keep(history, brief, answer)
         if isinstance(answer, ProposerError):
             self._error = str(answer)
-        else:
+        elif isinstance(answer, Proposal):
             self._answers += 1
 
     def _ask(self, search: Search) -> None:
@@ -402,6 +467,21 @@ class Loop:
     def _judge_pending(self, search: Search) -> None:
         for attempt in search.pending():
             search.judge(attempt)
+
+    def _measure_again(self, search: Search) -> None:
+        """Measure each undecided attempt once more, after the others of its round.
+
+        Before the search ends, measure them until each is decided.
+        """
+        found = search.find_undecided()
+        while found:
+            for attempt in found:
+                if self._over():
+                    return
+                said = f"attempt {attempt.number} was {attempt.error}; measuring it again, longer"
+                self._tools.listener.on_message(search.subject, said)
+                search.judge(attempt)
+            found = search.find_undecided() if search.find_end() else []
 
     def _over(self) -> bool:
         """Return whether a limit of the whole loop is reached."""

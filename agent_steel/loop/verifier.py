@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from agent_steel.attempt import OF_SCATTER, Status, Target, shortfall
+from agent_steel.attempt import OF_SCATTER, Status, Target, may_be_better, shortfall
 from metalbench.compare.head_to_head import Match, MatchRunner, run_match
 from metalbench.errors import MetalBenchError
 from metalbench.measure.measurement import Plan
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from metalbench.store.result import Failure
 
 SECONDS, CONFIRMATION_SECONDS = 1.0, 3.0
+# A candidate whose verdict is INCONCLUSIVE is measured up to this number of times more, each time
+# this many times as long as before.
+MOST_REPEATS = 2
+LONGER = 3.0
 
 
 class WrongRivalError(MetalBenchError):
@@ -57,7 +61,8 @@ class Verifier:
     """Compare candidates with the best version so far, each in a separate process.
 
     A candidate that is better by `target` is confirmed by a longer measurement on other inputs:
-    the best of many short measurements is biased (winner's curse).
+    the best of many short measurements is biased (winner's curse). One that may be better, but
+    whose verdict is INCONCLUSIVE, is UNDECIDED until it was repeated MOST_REPEATS times.
     """
 
     players: MatchRunner
@@ -73,16 +78,24 @@ class Verifier:
         candidate: Version,
         *,
         number: int,
+        repeat: int = 0,
         observer: Observer | None = None,
     ) -> CandidateJudgement:
         """Compile a candidate, verify it throughout, and time it in pairs with the best so far.
 
-        `number` is the attempt's, from which the seeds follow. Raise MachineError if the machine
-        is at fault, DeclarationError if the task is, and WrongRivalError if the best is wrong.
+        `number` is the attempt's, from which the seeds follow. `repeat` counts earlier judgements
+        that were UNDECIDED: the candidate is measured longer, and not verified again. Raise
+        MachineError if the machine is at fault, DeclarationError if the task is, and
+        WrongRivalError if the best is wrong.
         """
         observer = observer or Silent()
         # Of the same distributions, so that they cost the same time.
-        seeds = islice(like_seeds(subject.task, self.seed), 2 * number, None)
+        first = 2 * (number * (MOST_REPEATS + 1) + repeat)
+        seeds = islice(like_seeds(subject.task, self.seed), first, None)
+        plan = self._lengthen(self.plan, repeat)
+        confirmation = self.confirmation
+        if plan.seconds > confirmation.seconds:
+            confirmation = replace(confirmation, seconds=plan.seconds)
         match = Match(
             subject.entry,
             best.kernel,
@@ -90,15 +103,22 @@ class Verifier:
             (best.name, candidate.name),
             dtype=subject.dtype,
             size=subject.size,
-            plan=self._plan(self.plan, next(seeds)),
+            plan=self._plan(plan, next(seeds)),
             tunables=(best.tunables, candidate.tunables),
+            thorough=repeat == 0,
         )
         found = self._read_match(subject, match, observer)
-        if found.status is not Status.KEPT:
-            return found
-        plan = self._plan(self.confirmation, next(seeds))
-        again = replace(match, plan=plan, thorough=False)
-        return _confirm(found, self._read_match(subject, again, observer))
+        if found.status is Status.KEPT:
+            again = replace(match, plan=self._plan(confirmation, next(seeds)), thorough=False)
+            found = _confirm(found, self._read_match(subject, again, observer))
+        if found.status is Status.UNDECIDED and repeat >= MOST_REPEATS:
+            error = f"{found.error}, in {repeat + 1} measurements"
+            return replace(found, status=Status.REVERTED, error=error)
+        return found
+
+    @staticmethod
+    def _lengthen(plan: Plan, repeat: int) -> Plan:
+        return replace(plan, seconds=plan.seconds * LONGER**repeat)
 
     def _plan(self, plan: Plan, seed: int) -> Plan:
         """A plan with a seed; where the scatter counts no early end, for it takes more pairs."""
@@ -118,8 +138,11 @@ class Verifier:
         samples = measured.samples
         steadiness = spread_ratio(samples.reference_ns, samples.candidate_ns)
         short = shortfall(self.target, measured.verdict, measured.ratio, steadiness)
+        status = Status.REVERTED if short else Status.KEPT
+        if short and may_be_better(self.target, measured.verdict, measured.judgement, steadiness):
+            status = Status.UNDECIDED
         return CandidateJudgement(
-            Status.REVERTED if short else Status.KEPT,
+            status,
             short,
             measured.ratio,
             steadiness,
@@ -140,7 +163,7 @@ def _fail(match: Match, failure: Failure, wrong: str | None) -> CandidateJudgeme
 
 def _confirm(first: CandidateJudgement, second: CandidateJudgement) -> CandidateJudgement:
     error = second.error
-    if second.status is Status.REVERTED:
+    if second.status in (Status.REVERTED, Status.UNDECIDED):
         assert first.ratio is not None
         error = f"not confirmed: better at first ({first.ratio.value:.3g}x), then {second.error}"
     return replace(

@@ -114,7 +114,8 @@ def _line(each: Attempt, *, scatter: bool) -> str:
     if each.summary:
         said += f". {_one_line(each.summary, LONGEST_ERROR)}"
     if each.error:
-        said += f" It failed: {_one_line(each.error, LONGEST_ERROR)}"
+        failed = "So far it is" if each.status is Status.UNDECIDED else "It failed:"
+        said += f" {failed} {_one_line(each.error, LONGEST_ERROR)}"
     return said
 
 

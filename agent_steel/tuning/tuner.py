@@ -203,9 +203,10 @@ class Tuner:
             key = source_key(kernel, idea.tunables, dtype=brief.dtype)
         except DeclarationError:
             return False
-        # What is pending is of a session that was broken off, or was given out here.
+        # What is open is of a session that has ended early, or was given out here.
         known = any(
-            each.source_key == key and each.status is not Status.PENDING for each in brief.attempts
+            each.source_key == key and each.status not in (Status.PENDING, Status.UNDECIDED)
+            for each in brief.attempts
         )
         given = (brief.task.name, brief.dtype, brief.size, key)
         if known or given in self._given:

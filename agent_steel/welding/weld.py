@@ -124,7 +124,7 @@ class Bench:
     def _ask(self, text: str, form: AnswerForm[Draft]) -> Draft:
         system = self.model.prompts.fill("welder_system", headers=prompt.headers())
         try:
-            draft, usage = self.model.ask(system, text, form, self.say)
+            draft, usage, _ = self.model.ask(system, text, form, self.say)
         except ProposerError as error:
             self.usage += error.usage or Usage()
             raise

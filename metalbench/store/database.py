@@ -30,7 +30,7 @@ def store_path(explicit: str | Path | None = None) -> Path:
 # Times are nanoseconds of one pass, instants ISO 8601 in UTC. An interval has three columns: the
 # estimate, `_low` and `_high`; both ends are NULL if the samples are too few for an interval.
 
-SCHEMA_VERSION = 9
+SCHEMA_VERSION = 10
 
 TABLES = """
 CREATE TABLE environments (
@@ -202,7 +202,8 @@ CREATE TABLE attempts (
 CREATE INDEX attempts_by_task ON attempts (task, id);
 CREATE TABLE attempt_samples (
     attempt INTEGER NOT NULL REFERENCES attempts (id),
-    measurement INTEGER NOT NULL,           -- 0: the first one; 1: the confirmation
+    measurement INTEGER NOT NULL,           -- 0: the first one; 1: the confirmation; then two for
+                                            -- each time that it was repeated
     series TEXT NOT NULL,                   -- as in samples; 'reference' is the rival
     passes INTEGER NOT NULL,
     dtype TEXT NOT NULL,
@@ -219,6 +220,30 @@ ALTER TABLE attempts ADD COLUMN steadiness_low REAL;
 ALTER TABLE attempts ADD COLUMN steadiness_high REAL;
 """
 TABLES += STEADINESS
+
+# Requests to models, for `agent_steel log`.
+EXCHANGES = """
+CREATE TABLE exchanges (
+    id INTEGER PRIMARY KEY,
+    session INTEGER NOT NULL REFERENCES sessions (id),
+    attempt INTEGER REFERENCES attempts (id),   -- the first one of the answer; NULL: there is none
+    task TEXT NOT NULL,
+    round INTEGER NOT NULL,
+    proposer TEXT NOT NULL,
+    model TEXT NOT NULL,
+    system TEXT NOT NULL REFERENCES sources (hash),
+    prompt TEXT NOT NULL REFERENCES sources (hash), -- the new turn of the conversation
+    answer TEXT NOT NULL REFERENCES sources (hash),
+    error TEXT NOT NULL,                    -- why there is no answer, or it cannot be used
+    asked_at TEXT NOT NULL,
+    seconds REAL NOT NULL,
+    tokens_in INTEGER NOT NULL,
+    tokens_out INTEGER NOT NULL,
+    cost REAL                               -- US dollars; NULL: no price is known
+);
+CREATE INDEX exchanges_by_task ON exchanges (task, id);
+"""
+TABLES += EXCHANGES
 
 # For metalbench.kernelbench: the outcome of each sample of a model.
 EVALUATIONS = """
@@ -279,6 +304,7 @@ ALTER TABLE results ADD COLUMN tuning TEXT;
     8: """
 ALTER TABLE runs ADD COLUMN project TEXT;
 """,
+    9: EXCHANGES,
 }
 
 

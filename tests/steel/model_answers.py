@@ -16,8 +16,8 @@ class Step:
 
     `then` is what follows the text: its 'end', a 'cut' of the connection, a 'stop' of the stream
     without an end, 'silence' until the server is closed, an 'error' event, or what the protocols
-    call a 'limit' and a 'refusal'. With another `status` than 200 `text` is the error's message,
-    and `kind` its type.
+    call a 'limit' and a 'refusal'. With 'call' the text is the arguments of a tool call. With
+    another `status` than 200 `text` is the error's message, and `kind` its type.
     """
 
     text: str = ""
@@ -48,10 +48,12 @@ def openai_events(step: Step, model: str) -> Iterator[bytes]:
     yield chunk({"role": "assistant", "content": ""})
     key = "refusal" if step.then == "refusal" else "content"
     for piece in _pieces(step.text):
-        yield chunk({key: piece})
+        function = {"name": "kernel", "arguments": piece}
+        call = {"index": 0, "id": "call-1", "type": "function", "function": function}
+        yield chunk({"tool_calls": [call]} if step.then == "call" else {key: piece})
     if step.then == "error":
         yield _event({"error": {"type": "server_error", "message": "scripted"}})
-    ends = {"end": "stop", "limit": "length", "refusal": "stop"}
+    ends = {"end": "stop", "limit": "length", "refusal": "stop", "call": "tool_calls"}
     if step.then in ends:
         yield chunk({}, ends[step.then])
         yield _event({**_chunk(model), "choices": [], "usage": _openai_usage(step)})
@@ -77,20 +79,26 @@ def anthropic_events(step: Step, model: str) -> Iterator[bytes]:
 
     yield event("message_start", message=_message(step, model, []))
     yield event("ping")
-    yield event("content_block_start", index=0, content_block={"type": "text", "text": ""})
+    calls = step.then == "call"
+    tool = {"type": "tool_use", "id": "tool-1", "name": "kernel", "input": {}}
+    block = tool if calls else {"type": "text", "text": ""}
+    yield event("content_block_start", index=0, content_block=block)
     text = "" if step.then == "refusal" else step.text
     for piece in _pieces(text):
-        yield event("content_block_delta", index=0, delta={"type": "text_delta", "text": piece})
+        delta = {"type": "text_delta", "text": piece}
+        if calls:
+            delta = {"type": "input_json_delta", "partial_json": piece}
+        yield event("content_block_delta", index=0, delta=delta)
     if step.then == "error":
         error = {"type": "overloaded_error", "message": "scripted"}
         yield event("error", error=error)
-    ends = {"end": "end_turn", "limit": "max_tokens", "refusal": "refusal"}
+    ends = {"end": "end_turn", "limit": "max_tokens", "refusal": "refusal", "call": "tool_use"}
     if step.then in ends:
         yield event("content_block_stop", index=0)
-        delta: dict[str, Any] = {"stop_reason": ends[step.then], "stop_sequence": None}
+        end: dict[str, Any] = {"stop_reason": ends[step.then], "stop_sequence": None}
         if step.then == "refusal":
-            delta["stop_details"] = {"type": "refusal", "category": None, "explanation": step.text}
-        yield event("message_delta", delta=delta, usage={"output_tokens": step.tokens_out})
+            end["stop_details"] = {"type": "refusal", "category": None, "explanation": step.text}
+        yield event("message_delta", delta=end, usage={"output_tokens": step.tokens_out})
         yield event("message_stop")
 
 

@@ -85,10 +85,16 @@ Script = Sequence[Step] | Callable[[Asked], Step]
 
 
 class ModelServer:
-    """Serves `script` on the loopback address until the context ends. `asked` is what came."""
+    """Serves `script` on the loopback address until the context ends. `asked` is what came.
 
-    def __init__(self, script: Script, *, key: str = KEY) -> None:
+    `checked` is the answer to the requests of a check: the list of models, or the facts of a key;
+    `checks` are their paths.
+    """
+
+    def __init__(self, script: Script, *, key: str = KEY, checked: Step | None = None) -> None:
         self.key = key
+        self.checked = checked or Step()
+        self.checks: list[str] = []
         self.asked: list[Asked] = []
         self.closing = threading.Event()
         self._script = script
@@ -138,11 +144,19 @@ class _Handler(BaseHTTPRequestHandler):
         """Be quiet."""
 
     def do_GET(self) -> None:
-        """Answer the list of models, which takes no step of the script."""
+        """Answer a check, which takes no step of the script. Anyone may read a public list."""
+        models = self.server.models
+        models.checks.append(self.path)
+        if models.checked.then == "silence":
+            models.closing.wait()
+            self.close_connection = True
+            return None
+        if models.checked.then == "public" and self.path.endswith("/models"):
+            return self._whole(200, {"object": "list", "data": []}, {})
         headers = {name.lower(): value for name, value in self.headers.items()}
         api = "anthropic" if "x-api-key" in headers else "openai"
-        step = _wrong_key(api, headers, self.server.models.key)
-        if step:
+        step = _wrong_key(api, headers, models.key) or models.checked
+        if step.status != 200:
             return self._whole(step.status, _error(api, step), step.headers)
         return self._whole(200, {"object": "list", "data": [], "has_more": False}, {})
 

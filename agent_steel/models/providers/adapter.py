@@ -8,6 +8,7 @@ from contextlib import closing
 from typing import Any, ClassVar
 
 from agent_steel.models.providers.api import (
+    CHECK_S,
     Ending,
     Heard,
     ModelAnswer,
@@ -79,12 +80,17 @@ class Adapter(ABC):
     def check(self) -> None:
         """Ask for the list of models, which costs nothing: it tells a server that is not there.
 
-        Raise Failed.
+        Where everybody may read the list, ask for the facts of the key. Raise Failed.
         """
         received = Received(Question("", (), "", {}, 1), lambda _: None)
+        wait_s = min(CHECK_S, self._limits.silence_s)
 
         def list_models() -> ModelAnswer:
-            self._client.models.list()
+            client = self._client.with_options(timeout=wait_s)
+            if self._preset.key_path:
+                client.get(self._preset.key_path, cast_to=object)
+            else:
+                client.models.list()
             return ModelAnswer("", Ending.WHOLE, 0, 0)
 
         translate_errors(

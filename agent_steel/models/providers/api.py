@@ -62,8 +62,8 @@ class ModelAnswer:
 class Failed(Exception):  # noqa: N818 - of one request, of which there may be others
     """A request failed. `passing` is true where another try may do.
 
-    `retry_after_s` is the wait that the server requested. Tokens are as reported by the server, or
-    estimated from the received text.
+    `status` is that of HTTP, 0 without an answer of the server. `retry_after_s` is the wait that
+    the server requested. Tokens are as reported by the server, or estimated from the received text.
     """
 
     def __init__(
@@ -71,12 +71,14 @@ class Failed(Exception):  # noqa: N818 - of one request, of which there may be o
         message: str,
         *,
         passing: bool,
+        status: int = 0,
         retry_after_s: float | None = None,
         tokens_in: int = 0,
         tokens_out: int = 0,
     ) -> None:
         super().__init__(message)
         self.passing = passing
+        self.status = status
         self.retry_after_s = retry_after_s
         self.tokens_in = tokens_in
         self.tokens_out = tokens_out
@@ -109,11 +111,15 @@ PASSING_STATUS = (408, 409, 429)
 
 @dataclass
 class Received:
-    """The received part of an answer."""
+    """The received part of an answer.
+
+    `calls` are the arguments of tool calls by their number: some models answer so unasked.
+    """
 
     question: Question
     heard: Heard
     pieces: list[str] = field(default_factory=list)
+    calls: dict[int, list[str]] = field(default_factory=dict)
     refusal: list[str] = field(default_factory=list)
     begun: bool = False
     ending: Ending | None = None
@@ -125,18 +131,33 @@ class Received:
         self.pieces.append(text)
         self.heard(text)
 
+    def add_call(self, number: int, text: str) -> None:
+        """Add a piece of the arguments of a tool call."""
+        self.calls.setdefault(number, []).append(text)
+        self.heard(text)
+
+    @property
+    def text(self) -> str:
+        """The text of the answer so far; the arguments of tool calls if there is no other text."""
+        text = "".join(self.pieces)
+        if text.strip() or not self.calls:
+            return text
+        return "\n".join("".join(parts) for parts in self.calls.values())
+
     def answer(self) -> ModelAnswer:
         """Return the whole answer; raises Failed if its end never came."""
         if self.ending is None:
             raise Failed("the connection was cut in mid-answer", passing=True)
-        said = self.refusal if self.ending is Ending.REFUSED and self.refusal else self.pieces
-        return ModelAnswer("".join(said), self.ending, **self.tokens())
+        refused = self.ending is Ending.REFUSED and self.refusal
+        text = "".join(self.refusal) if refused else self.text
+        return ModelAnswer(text, self.ending, **self.tokens())
 
     def tokens(self) -> dict[str, int]:
         """Return tokens as reported by the server, else estimates; 0 before an answer begins."""
         if not self.begun:
             return {"tokens_in": 0, "tokens_out": 0}
-        text = "".join(self.pieces + self.refusal)
+        calls = [piece for parts in self.calls.values() for piece in parts]
+        text = "".join(self.pieces + self.refusal + calls)
         tokens_in, tokens_out = self.tokens_in, self.tokens_out
         return {
             "tokens_in": self.question.tokens_at_most if tokens_in is None else tokens_in,
@@ -174,6 +195,7 @@ def to_failed(failed: Failed, received: Received) -> Failed:
     return Failed(
         str(failed),
         passing=failed.passing,
+        status=failed.status,
         retry_after_s=failed.retry_after_s,
         **received.tokens(),
     )
@@ -221,6 +243,7 @@ def _of_status(error: Any, tell: Callable[[str], str], tokens: dict[str, int]) -
     return Failed(
         tell(f"HTTP {status}: {_words(error)}"),
         passing=passing,
+        status=status,
         retry_after_s=retry_after(headers),
         **tokens,
     )
@@ -255,6 +278,8 @@ def retry_after(headers: Any, now: Callable[[], float] | None = None) -> float |
 
 Piece = TypeVar("Piece")
 CONNECT_S = 10.0
+# The longest wait for the answer to a check, which no model has to think about.
+CHECK_S = 10.0
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
+from time import monotonic
 from typing import Any, Generic, TypeVar
 
 from agent_steel.models import prompt
@@ -18,8 +20,17 @@ from agent_steel.models.providers.api import (
     Question,
     Retries,
 )
-from agent_steel.models.replies import KERNEL_SCHEMA, KernelReply, ReplyError, kernel_reply
-from agent_steel.proposal import Brief, Progress, Proposal, ProposerError, Usage
+from agent_steel.models.replies import KERNEL_SCHEMA, KernelReply, ReplyError, kernel_replies
+from agent_steel.proposal import (
+    Brief,
+    Exchange,
+    NothingLeft,
+    Progress,
+    Proposal,
+    ProposerError,
+    RefusedError,
+    Usage,
+)
 
 Reply = TypeVar("Reply")
 # The part of an invalid reply that is sent back to the model.
@@ -62,33 +73,33 @@ class Model:
         A server that has no list of models may still answer questions.
         """
         failed = _check_failure(self.api)
-        if failed is not None and not str(failed).startswith("HTTP "):
+        if failed is not None and _is_down(failed):
             self.retries.sleep(self.retries.first_s)
             failed = _check_failure(self.api)
         if failed is None:
             return
-        said = str(failed)
-        if said.startswith(("HTTP 401", "HTTP 403")) or not said.startswith("HTTP "):
+        if failed.status in (401, 403) or _is_down(failed):
             raise ProposerError(
-                f"[{self.provider}] {self.name} cannot be asked: {self.without_key(said)}"
-                f"{_next_step(said) or '; is --base-url right, and the server running?'}"
+                f"[{self.provider}] {self.name} cannot be asked: {self.without_key(str(failed))}"
+                f"{_STEPS.get(failed.status, '; is --base-url right, and the server running?')}"
             )
 
     def ask(
         self, system: str, text: str, form: AnswerForm[Reply], say: Progress
-    ) -> tuple[Reply, Usage]:
-        """Ask for a reply of `form`; returns it with what it has cost, corrections included.
+    ) -> tuple[Reply, Usage, tuple[Exchange, ...]]:
+        """Ask for a reply of `form`; returns it with its cost and requests, corrections included.
 
         Raise SpentError before a request that may cost too much, and ProposerError if there is no
-        reply after retries or the model refuses. Both have the `usage` so far.
+        reply after retries or the model refuses. Both have the `usage` and `exchanges` so far.
         """
         conversation = _Conversation(self, self.without_key(system), form, say)
         conversation.messages.append(ChatMessage("user", self.without_key(text)))
         try:
-            return conversation.reply(), conversation.usage
+            reply = conversation.reply()
         except ProposerError as error:
-            error.usage = conversation.usage
+            error.usage, error.exchanges = conversation.usage, tuple(conversation.exchanges)
             raise
+        return reply, conversation.usage, tuple(conversation.exchanges)
 
     def answer(
         self, system: str, text: str, say: Progress, *, temperature: float | None = None
@@ -115,6 +126,11 @@ def _check_failure(api: Api) -> Failed | None:
     return None
 
 
+def _is_down(failed: Failed) -> bool:
+    """Return whether no server answers, or one that stands before it says so."""
+    return failed.status in (0, 500, 502, 503, 504)
+
+
 # Defaults for answers of every form.
 _FREE: AnswerForm[str] = AnswerForm("", {}, str)
 
@@ -130,6 +146,7 @@ class _Conversation(Generic[Reply]):
         self.messages: list[ChatMessage] = []
         self.temperature: float | None = None
         self.usage = Usage()
+        self.exchanges: list[Exchange] = []
 
     def reply(self) -> Reply:
         for left in range(self._model.corrections, -1, -1):
@@ -138,6 +155,10 @@ class _Conversation(Generic[Reply]):
                 return self._read(answer)
             except ReplyError as error:
                 reason = self._model.without_key(str(error))
+            except ProposerError as error:
+                self._note_error(str(error))
+                raise
+            self._note_error(reason)
             if left:
                 self._say(f"{self._model.name}: {reason}; asked to correct it")
                 self._correct(answer, reason)
@@ -145,6 +166,10 @@ class _Conversation(Generic[Reply]):
             f"gave no answer that can be read, in {self._model.corrections + 1} attempts; the last "
             f"one: {reason}"
         )
+
+    def _note_error(self, reason: str) -> None:
+        """Note why the last answer cannot be used."""
+        self.exchanges[-1] = replace(self.exchanges[-1], error=reason)
 
     def _read(self, answer: ModelAnswer) -> Reply:
         if answer.ending is Ending.REFUSED:
@@ -177,7 +202,8 @@ class _Conversation(Generic[Reply]):
                 failed = error
             wait_s = self._model.retries.wait_s(failed, so_far)
             if wait_s is None:
-                raise self._error(_give_up(failed, so_far))
+                gave_up = self._error(_give_up(failed, so_far))
+                raise RefusedError(str(gave_up)) if failed.status in REFUSALS else gave_up
             so_far += 1
             self._say(f"{self._model.name}: {failed}; asking again in {wait_s:.1f} s")
             self._model.retries.sleep(wait_s)
@@ -194,19 +220,34 @@ class _Conversation(Generic[Reply]):
         )
         ledger = model.ledger.request(model.name, question.tokens_at_most, model.max_tokens)
         charge: Charge | None = None
+        text, fault = "", ""
+        asked_at, begin = datetime.now(timezone.utc), monotonic()
         try:
             with ledger as charge:
                 self._say(f"asked {model.name}")
                 try:
                     answer = model.api.ask(question, _Heard(model.name, self._say))
                 except Failed as error:
+                    fault = model.without_key(str(error))
                     charge.settle(error.tokens_in, error.tokens_out)
                     raise
+                text = model.without_key(answer.text)
                 charge.settle(answer.tokens_in, answer.tokens_out)
                 return answer
         finally:
             if charge is not None:
                 self.usage += charge.usage
+                self.exchanges.append(
+                    Exchange(
+                        system=self._system,
+                        prompt=self.messages[-1].text,
+                        answer=text,
+                        error=fault,
+                        usage=charge.usage,
+                        asked_at=asked_at.isoformat(timespec="seconds"),
+                        seconds=monotonic() - begin,
+                    )
+                )
 
     def _error(self, message: str) -> ProposerError:
         return ProposerError(f"[{self._model.provider}] {self._model.name} {message}")
@@ -233,22 +274,18 @@ def _give_up(failed: Failed, retries: int) -> str:
         return f"did not answer: {failed}; it asks to come back in {failed.retry_after_s:.0f} s"
     if failed.passing:
         return f"did not answer, in {retries + 1} requests; the last one: {failed}"
-    return f"did not answer: {failed}{_next_step(str(failed))}"
+    return f"did not answer: {failed}{_STEPS.get(failed.status, '')}"
 
 
-def _next_step(message: str) -> str:
-    for status, step in _STEPS.items():
-        if message.startswith(f"HTTP {status}"):
-            return step
-    return ""
-
-
+# The next step by the status of HTTP.
 _STEPS = {
-    "401": "; is the key in the environment right?",
-    "403": "; may this key use this model?",
-    "404": "; are --model and --base-url right?",
-    "400": "; a server without structured output needs --structured text",
+    400: "; a server without structured output needs --structured text",
+    401: "; is the key in the environment right?",
+    403: "; may this key use this model?",
+    404: "; are --model and --base-url right?",
 }
+# With these every other request fails, too.
+REFUSALS = frozenset({401, 403, 404})
 
 
 # The proposer that asks a language model for the next version of a kernel.
@@ -279,8 +316,8 @@ class ModelProposer:
         """Raise ProposerError where the model cannot be asked at all."""
         self._asked.check()
 
-    def propose(self, brief: Brief, say: Progress) -> Proposal | None:
-        """Ask for the next version; None if the model knows of nothing more to try.
+    def propose(self, brief: Brief, say: Progress) -> Proposal | NothingLeft:
+        """Ask for the next version; NothingLeft if the model knows of nothing more to try.
 
         Raise SpentError before a request that may cost too much, ProposerError if there is no
         answer that can be read.
@@ -288,16 +325,14 @@ class ModelProposer:
         prompts = self._asked.prompts
         system = prompts.fill("optimizer_system", headers=prompt.headers())
         text = prompts.fill("optimizer", **prompt.prompt_values(brief))
-        form: AnswerForm[KernelReply] = AnswerForm(
-            "kernel", KERNEL_SCHEMA, lambda answer: kernel_reply(answer, brief.kernel)
+        form: AnswerForm[list[KernelReply]] = AnswerForm(
+            "kernel", KERNEL_SCHEMA, lambda answer: kernel_replies(answer, brief.kernel)
         )
-        reply, usage = self._asked.ask(system, text, form, say)
-        if reply.nothing_left:
-            return None
-        return Proposal(
-            source=reply.source,
-            summary=reply.summary,
-            technique=reply.technique,
-            usage=usage,
-            wording=reply.wording,
+        replies, usage, exchanges = self._asked.ask(system, text, form, say)
+        if replies[0].nothing_left:
+            return NothingLeft(exchanges)
+        first, *others = (
+            Proposal(each.source, each.summary, each.technique, wording=each.wording)
+            for each in replies
         )
+        return replace(first, usage=usage, others=tuple(others), exchanges=exchanges)

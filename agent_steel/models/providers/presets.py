@@ -22,7 +22,7 @@ class Preset:
     `key_variable` is the environment variable with its key; `needs_key` is false of servers of
     one's own, which also cost nothing. `structured` is how it can be held to a form: by a JSON
     schema, to any JSON object, or by the prompt alone. `limit` is what it calls the most tokens
-    of an answer.
+    of an answer. `key_path` has the facts of a key, where the list of models needs none.
     """
 
     name: str
@@ -33,6 +33,7 @@ class Preset:
     needs_key: bool = True
     structured: Structured = "schema"
     limit: str = "max_tokens"
+    key_path: str = ""
 
 
 _ALL = (
@@ -51,7 +52,13 @@ _ALL = (
         "ANTHROPIC_API_KEY",
         default_model="claude-sonnet-5-5",
     ),
-    Preset("openrouter", "openai", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+    Preset(
+        "openrouter",
+        "openai",
+        "https://openrouter.ai/api/v1",
+        "OPENROUTER_API_KEY",
+        key_path="/key",
+    ),
     Preset(
         "deepseek",
         "openai",

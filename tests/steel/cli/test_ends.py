@@ -11,11 +11,13 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from steel.model_server import KEY, ModelServer, fails, kernel
+from steel.model_answers import Step
+from steel.model_server import KEY, ModelServer, fails, kernel, says
 from work_in_vain import KERNEL
 
 from agent_steel.cli import main
 from agent_steel.history import History
+from agent_steel.models.providers import create
 from metalbench.store.store import Store
 
 
@@ -126,6 +128,62 @@ def test_an_unreachable_provider_ends_the_session_before_measuring(
     assert "no connection" in done.output
     assert "is --base-url right" in done.output
     assert_nothing_was_measured(tmp_path / "results.db")
+
+
+@pytest.mark.parametrize(
+    ("checked", "said"),
+    [
+        (fails(503, "no upstream"), "HTTP 503: no upstream"),
+        (says("", then="silence"), "silent for too long"),
+    ],
+)
+def test_a_dead_server_behind_an_address_ends_the_session_before_measuring(
+    checked: Step, said: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setattr("agent_steel.models.providers.adapter.CHECK_S", 0.2)
+    monkeypatch.setattr("agent_steel.models.providers.api.time.sleep", lambda _: None)
+    with ModelServer([], checked=checked) as server:
+        url = server.url("openai")
+        done = ask(folder, tmp_path / "results.db", "--provider", "openai", "--base-url", url)
+        # Once more after a wait: a server may just be starting.
+        assert len(server.checks) == 2
+    assert done.exit_code == 2, done.output
+    assert said in done.output
+    assert "is --base-url right" in done.output
+    assert_nothing_was_measured(tmp_path / "results.db")
+
+
+def test_a_server_without_a_list_of_models_can_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with ModelServer([], checked=fails(404)) as server:
+        create("openai", model="m", base_url=server.url("openai")).check()
+
+
+def test_a_wrong_key_is_found_where_the_list_of_models_is_public(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENROUTER_API_KEY", "sk-wrong-0123456789")
+    with ModelServer([], checked=says("", then="public")) as server:
+        url = server.url("openai")
+        done = ask(folder, tmp_path / "results.db", "--provider", "openrouter", "--base-url", url)
+    assert done.exit_code == 2, done.output
+    assert "is the key in the environment right?" in done.output
+    assert_nothing_was_measured(tmp_path / "results.db")
+
+
+def test_a_provider_that_refuses_a_question_ends_the_session(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that lists models, but not the one that is asked for."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with ModelServer([fails(404, "no such model")] * 30) as server:
+        url = server.url("openai")
+        done = ask(folder, tmp_path / "results.db", "--provider", "openai", "--base-url", url)
+        assert len(server.asked) == 1
+    assert done.exit_code == 2, done.output
+    assert "no such model" in done.output
+    assert "are --model and --base-url right?" in done.output
 
 
 def test_a_provider_that_always_fails_ends_with_an_error(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -104,6 +105,19 @@ def test_an_unreadable_answer_counts_as_an_attempt(subject: SearchSubject, sessi
     (searches,) = ended.searches
     assert searches.improved
     assert searches.gain == pytest.approx(1400 / 1010, rel=0.01)
+
+
+def test_each_kernel_of_an_answer_is_an_attempt(subject: SearchSubject, session: Any) -> None:
+    slower = KERNEL.replace("WORK = 400, 0, 100", "WORK = 4000")
+    several = (proposal(FASTER, "less"), proposal(FASTER, "the same"))
+    several = tuple(replace(each, usage=Usage()) for each in several)
+    (searches,) = session(
+        [subject], Scripted([replace(proposal(slower, "more"), others=several)])
+    ).searches
+    assert session.fates(subject) == ["baseline", "reverted", "kept", "repeated"]
+    assert searches.best.technique == "less"
+    attempts = session.history.attempts(subject.place)
+    assert [each.usage.requests for each in attempts[1:]] == [1, 0, 0]
 
 
 def test_a_repeated_candidate_is_not_measured_again(subject: SearchSubject, session: Any) -> None:

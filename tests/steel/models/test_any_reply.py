@@ -8,7 +8,7 @@ from contextlib import suppress
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_steel.models.replies import ReplyError, kernel_reply, texts
+from agent_steel.models.replies import ReplyError, kernel_replies, texts
 from agent_steel.source import check_source
 from agent_steel.welding.draft import fault_of, read_draft
 from metalbench.kernel.header import parse
@@ -48,7 +48,7 @@ SOURCES = st.lists(st.sampled_from(PIECES) | st.text(max_size=5), max_size=20).m
 def test_a_reply(text):
     for read in (
         lambda: texts(text, {"a": 10}),
-        lambda: kernel_reply(text, PARENT),
+        lambda: kernel_replies(text, PARENT),
         lambda: read_draft(text, ""),
     ):
         with suppress(ReplyError):

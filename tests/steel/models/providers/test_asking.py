@@ -14,7 +14,7 @@ from steel.model_server import fails, kernel, refuses, says
 from steel.models.providers.sources import BETTER, SOURCE
 
 from agent_steel.models.providers import RequestLimits
-from agent_steel.proposal import ProposerError, SpentError, Usage
+from agent_steel.proposal import NothingLeft, ProposerError, SpentError, Usage
 
 GOOD = kernel(BETTER)
 ONE = Usage(100, 50, pytest.approx(0.0007), 1)
@@ -69,13 +69,12 @@ def test_the_request_has_the_brief(asking, brief):
     ("answer", "reason"),
     [
         (says('{"summary": "cut'), "it is not JSON"),
-        (says(f"Here it is: {GOOD.text}"), "got text before it: 'Here it is:"),
-        (says(f"{GOOD.text} I hope"), "got text behind it: 'I hope'"),
+        (says("Here it is."), "expected a JSON object, got 'Here it is.'"),
         (says(""), "it is empty"),
-        (says('["a list"]'), "got text before it"),
+        (says('["a list"]'), "expected a JSON object"),
         (says('{"summary": "a"}'), "`technique` is missing"),
         (kernel(BETTER, extra="more"), "`extra` was not asked for"),
-        (kernel(f"```metal\n{SOURCE}```\n```metal\n{SOURCE}```"), "4 times ```"),
+        (kernel(f"```metal\n{SOURCE}``` and so on"), "1 times ```"),
         (kernel("[[kernel]] void relu() {}"), "no dispatch line"),
         (kernel(BETTER.replace("threads=(TG)", "threads=TG")), "relu.metal:2:"),
         (kernel(BETTER.replace("<metal_stdlib>", '"/etc/passwd"')), "expected a header of Metal"),
@@ -96,9 +95,37 @@ def test_a_malformed_answer_is_sent_back_once_with_its_reason(asking, brief, ans
     assert it.waited == []
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        says(f"Here it is: {GOOD.text} I hope"),
+        says(f"```json\n{GOOD.text}\n```"),
+        says(GOOD.text, then="call"),
+        kernel(f"```metal\n{BETTER}```"),
+        says(f"A better one.\n\n```metal\n{BETTER}```\n"),
+    ],
+)
+def test_other_forms_of_an_answer_need_no_correction(asking, brief, answer):
+    it = asking([answer])
+    proposal = it.propose(brief)
+    assert proposal.source == BETTER
+    assert proposal.usage == ONE
+    assert proposal.others == ()
+
+
+def test_two_kernels_of_one_answer_are_two_proposals(asking, brief):
+    other = kernel(SOURCE.replace("256, 64", "64, 256"), technique="another")
+    it = asking([says(f"{GOOD.text}\n{other.text}")])
+    proposal = it.propose(brief)
+    (second,) = proposal.others
+    assert (proposal.source, proposal.technique) == (BETTER, "a new way")
+    assert (second.technique, second.usage) == ("another", Usage())
+    assert proposal.usage == it.proposer.usage == ONE
+
+
 def test_malformed_answers_end_after_two_corrections(asking, brief):
     it = asking([says("no")] * 9)
-    with pytest.raises(ProposerError, match=r"in 3 attempts; the last one: expected one JSON") as e:
+    with pytest.raises(ProposerError, match=r"in 3 attempts; the last one: expected a JSON") as e:
         it.propose(brief)
     assert len(it.server.asked) == 3
     assert e.value.usage == Usage(300, 150, pytest.approx(0.0021), 3)
@@ -117,7 +144,7 @@ def test_a_refusal_is_reported_and_not_repeated(asking, brief):
 
 def test_propose_without_an_idea_returns_none(asking, brief):
     it = asking([kernel("", technique="none")])
-    assert it.propose(brief) is None
+    assert isinstance(it.propose(brief), NothingLeft)
     assert it.proposer.usage == ONE
 
 
