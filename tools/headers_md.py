@@ -74,6 +74,7 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
             "tile_sources": "tiles",
             "tile_operand": "tiles",
             "tile_layout": "tiles",
+            "tensor_tiles": "standard/linear_bias.metal4",
             "epilogues": "linear",
             "linear": "linear",
             "dense": "full/densenet",

@@ -591,7 +591,9 @@ def _row(entry: Entry, shown: str) -> Iterator[str]:
     """Yield the cells of a task, whose kernel is described where the task `shown` is."""
     task, path = entry.task, entry.kernel_path()
     kernel = entry.kernel()
-    yield f"[{entry.name}](kernels/{entry.set}/{path.name})"
+    variant = entry.variant_path
+    tensors = f", with [tensors](kernels/{entry.set}/{variant.name})" if variant else ""
+    yield f"[{entry.name}](kernels/{entry.set}/{path.name}){tensors}"
     yield _cell(entry.description)
     technique = kernel.description.partition(". ")[0]
     yield _cell(technique) if shown == entry.name else f"As {shown}"

@@ -312,7 +312,9 @@ def subjects_for(options: Mapping[str, Any], device: Described) -> list[SearchSu
         )
     subjects = []
     for entry in find(names, options["set_name"], options["kernels"]):
-        kernel = replace(entry.kernel(device), include_dirs=tuple(options["include"]))
+        kernel = replace(
+            entry.kernel(device, dtype=options["dtype"]), include_dirs=tuple(options["include"])
+        )
         if names:
             check_written_for(kernel, options["dtype"])
         elif options["dtype"] not in kernel.dtypes:

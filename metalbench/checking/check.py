@@ -58,6 +58,7 @@ def resolve_subject(
     folders: Sequence[Path] = (),
     include_dirs: Sequence[Path] = (),
     standard: str = "",
+    dtype: str | None = None,
 ) -> CheckSubject:
     """Return the kernel with this name: NAME of a task, or FILE.metal with declaring lines.
 
@@ -70,9 +71,8 @@ def resolve_subject(
                 "whose task draws the inputs"
             )
         (entry,) = find([str(named)], None, folders)
-        found = entry.kernel()
-        standard = standard or found.standard
-        kernel = replace(found, include_dirs=tuple(include_dirs), standard=standard)
+        found = entry.kernel(dtype=dtype, standard=standard)
+        kernel = replace(found, include_dirs=tuple(include_dirs))
         for size in sizes:
             entry.task.check_size(size)
         return CheckSubject(
@@ -241,6 +241,7 @@ def check(
         folders=folders,
         include_dirs=include_dirs,
         standard=standard,
+        dtype=dtype,
     )
     return check_subject(
         what,

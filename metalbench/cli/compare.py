@@ -230,7 +230,7 @@ def _read_kernel(
 
     kernel = replace(entry.kernel(device), include_dirs=include)
     revision = name.partition("@")[2]
-    path = entry.kernel_path(device.chip)
+    path = kernel.path if kernel.variant else entry.kernel_path(device.chip)
     return read_kernel_at(kernel, path, revision) if revision else kernel
 
 

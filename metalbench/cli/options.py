@@ -265,7 +265,8 @@ def standard_option(command: Command) -> Command:
         "standard",
         type=click.Choice(list(STANDARDS)),
         help="Version of Metal's language. The default is a kernel's `// std:` line, or else the "
-        "device's, metal3.1 on cpu and cuda.",
+        "device's, metal3.1 on cpu and cuda. metal4.0 chooses the variant NAME.metal4.metal of a "
+        "kernel, with tensors, if there is one.",
     )(command)
 
 

@@ -67,7 +67,7 @@ def find_kernel_of_chip(trial: Trial, device: Described, chip: GpuChip) -> Kerne
     """
     from metalbench.kernel.header import device_names
 
-    if trial.kernel.path == trial.entry.kernel(device).path:
-        kernel = trial.entry.kernel(chip.target)
+    if trial.kernel.path == trial.entry.kernel(device, dtype=trial.dtype).path:
+        kernel = trial.entry.kernel(chip.target, dtype=trial.dtype)
         return replace(kernel, include_dirs=trial.kernel.include_dirs)
     return trial.kernel.on(device_names(chip.target))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from metalbench.cli.compiling import EMIT_HELP, EMITTED
-from metalbench.cli.options import complete_names, dtype_option, kernel_options
+from metalbench.cli.options import complete_names, dtype_option, kernel_options, standard_option
 from metalbench.report.console import echo_source
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ Examples:
     type=click.Choice(EMITTED),
     help=f"Only a text of each of its kernels: {EMIT_HELP}.",
 )
+@standard_option
 @kernel_options
 def show(name: str, **options: Any) -> None:
     """Show a task: its sizes, its kernel's source and arguments, and its earlier results."""
@@ -67,7 +68,10 @@ def show(name: str, **options: Any) -> None:
     opened = _core.open(options["device"])
     kernel = None
     if entry.kernel_paths:
-        kernel = replace(entry.kernel(opened), include_dirs=options["include"])
+        kernel = replace(
+            entry.kernel(opened, dtype=options["dtype"], standard=options["standard"] or ""),
+            include_dirs=options["include"],
+        )
     if options["engine"]:
         _print_engine(out, entry, kernel, options["dtype"])
         return

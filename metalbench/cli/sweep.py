@@ -128,9 +128,8 @@ def _run_sweep(machine: Machine, name: str, options: dict[str, Any]) -> tuple[Sw
     base = options["size"] or entry.task.headline_on(machine.device)
     sizes = list_sizes(entry.task, base, axes)
     kernel = replace(
-        entry.kernel(machine.device),
+        entry.kernel(machine.device, dtype=options["dtype"], standard=options["standard"] or ""),
         include_dirs=options["include"],
-        standard=options["standard"] or "",
     )
     trials = [
         Trial(

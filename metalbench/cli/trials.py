@@ -162,17 +162,22 @@ def _list_trials_of(
     from metalbench.kernel.header import device_names, read
     from metalbench.run.trial import Trial
 
-    try:
-        found = entry.kernel(device) if path is None else read(path, entry.name)
-        if path is not None:
-            found = found.on(device_names(device))
+    def kernel_for(dtype: str) -> Kernel:
+        if path is None:
+            found = entry.kernel(device, dtype=dtype, standard=config.standard)
+        else:
+            found = read(path, entry.name).on(device_names(device))
         standard = config.standard or found.standard
-        kernel = replace(found, include_dirs=config.include, standard=standard)
+        return replace(found, include_dirs=config.include, standard=standard)
+
+    try:
+        of_all_types = read(path or entry.kernel_path(device.chip), entry.name)
+        kernels = {dtype: kernel_for(dtype) for dtype in of_all_types.dtypes}
     except DeclarationError as error:
         size = next(iter(config.sizes), None)
         return [Trial.unreadable(entry, error, size=size, **common)]
-    wanted = product(_list_dtypes(config, kernel), config.sizes or [None])
-    return [Trial(entry, kernel, dtype, size, **common) for dtype, size in wanted]
+    wanted = product(_list_dtypes(config, of_all_types), config.sizes or [None])
+    return [Trial(entry, kernels[dtype], dtype, size, **common) for dtype, size in wanted]
 
 
 def list_unsolved(config: TrialConfig) -> tuple[list[str], int]:

@@ -15,6 +15,7 @@ from metalbench.cli.options import (
     kernel_options,
     limit_options,
     seed_option,
+    standard_option,
     time_option,
 )
 from metalbench.cli.output import json_option, write_text
@@ -53,6 +54,7 @@ JOURNAL = "tuning.journal"
 @json_option
 @limit_options
 @on_options
+@standard_option
 @kernel_options
 @click.pass_context
 def tune(ctx: click.Context, /, name: str, **options: Any) -> None:
@@ -100,7 +102,7 @@ def _tune_by_prediction(name: str, options: dict[str, Any]) -> None:
     chip = find_gpu_chip(objective.removeprefix(OBJECTIVE))
     (entry,) = find([name], None, options["kernels"])
     found = tune_by_prediction(
-        replace(entry.kernel(chip.target), include_dirs=options["include"]),
+        replace(entry.kernel(chip.target, dtype=options["dtype"]), include_dirs=options["include"]),
         entry.task,
         options["size"] or entry.task.headline,
         chip,
@@ -127,7 +129,10 @@ def _search(name: str, options: dict[str, Any], log: Console) -> TuningResult:
         facts = device_facts(machine.device)
         search = TuningSearch(
             entry,
-            replace(entry.kernel(facts), include_dirs=options["include"]),
+            replace(
+                entry.kernel(facts, dtype=options["dtype"], standard=options["standard"] or ""),
+                include_dirs=options["include"],
+            ),
             journal=path.with_name(JOURNAL),
             dtype=options["dtype"],
             size=options["size"],

@@ -335,7 +335,7 @@ def _contest(made: Certificate, own: Kernel, plan: Plan) -> Contest:
 def _own_version(trial: Trial, device: TargetDevice) -> Kernel | None:
     """Return the library's kernel for the task and type, if it has a different one."""
     try:
-        own = Library().entry(trial.entry.name).kernel(device)
+        own = Library().entry(trial.entry.name).kernel(device, dtype=trial.dtype)
     except DeclarationError:
         return None
     return own if own.hash != trial.kernel.hash and trial.dtype in own.dtypes else None

@@ -15,14 +15,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from metalbench import _core
 from metalbench.devices import KINDS
 from metalbench.errors import CompileError, DeclarationError, suggestion
 from metalbench.expression import Expression, Parser
 from metalbench.kernel.source_files import include_folders, read_candidate_text
-from metalbench.msl.frontend.standards import STANDARDS
+from metalbench.msl.frontend.standards import STANDARDS, TENSORS_SINCE
 from metalbench.task.dtypes import DTYPES, FLOATS, DType, storage_type
 
 _ELEMENT = r"(?:float32|float16|bfloat16|u?int(?:8|16|32|64)|bool|DTYPE)"
@@ -43,6 +43,7 @@ _SYNTAX = {
     "math": r"\s*(?:safe|fast)\s*$",
     "inout": r"\s*\w+(?:\s*,\s*\w+)*\s*$",
     "std": r"\s*metal\d\.\d\s*$",
+    "preferred": rf"\s*\w+(?:\s+{_ELEMENT})*\s*$",
 }
 # Words of prose that resemble a keyword: `// Input: x`.
 _PROSE = frozenset({"input", "inputs"})
@@ -94,6 +95,10 @@ class TargetDevice(Protocol):
     def chip(self) -> str | None:
         """Such as `m4_max` or `h100`; None where kernels have no variants for it."""
 
+    @property
+    def capabilities(self) -> Mapping[str, Any]:
+        """Further properties by name."""
+
 
 @dataclass(frozen=True)
 class DeviceDefaults:
@@ -119,14 +124,54 @@ def device_names(device: TargetDevice) -> tuple[str, ...]:
     )
 
 
-def read_defaults(parser: Parser, line: int) -> DeviceDefaults:
-    """Read `cuda TG = 128, QUADS = 1` or `cuda float16 TG = 64`; raises DeclarationError."""
+# Kernels with tensors: `NAME.metal4.metal` is the variant of `NAME.metal`.
+
+TENSOR_VARIANT = "metal4"
+
+
+@dataclass(frozen=True)
+class PreferredDevice:
+    """One `// preferred:` line: devices on which a variant is chosen without `--std`.
+
+    Without `dtypes` it holds for all element types of the variant.
+    """
+
+    device: str
+    dtypes: tuple[str, ...]
+    line: int
+
+
+def has_tensors(device: TargetDevice) -> bool:
+    """Return whether the device's compiler has Metal 4's tensors."""
+    return device.kind != "metal" or bool(device.capabilities.get("metal4"))
+
+
+def is_preferred(variant: Kernel, device: TargetDevice, dtype: str | None) -> bool:
+    """Return whether `variant` is the kernel of its task on this device, without `--std`.
+
+    Without `dtype`, whether it is for every element type.
+    """
+    names = device_names(device)
+    return has_tensors(device) and any(
+        each.device in names and (not each.dtypes or dtype in each.dtypes)
+        for each in variant.preferred
+    )
+
+
+def _read_device(parser: Parser) -> str:
+    """Read a kind of device or a chip; raise DeclarationError for another name."""
     error = parser.error(f"{', '.join(sorted(KINDS))} or a chip, such as m4_max or h100")
     device = parser.name("the name of a device")
     # A chip has a number in its name; without one it is a kind of device that is misspelt.
     is_chip = device not in FLOATS and any(each.isdigit() for each in device)
     if device not in KINDS and not is_chip:
         raise error
+    return device
+
+
+def read_defaults(parser: Parser, line: int) -> DeviceDefaults:
+    """Read `cuda TG = 128, QUADS = 1` or `cuda float16 TG = 64`; raises DeclarationError."""
+    device = _read_device(parser)
     dtypes: list[str] = []
     values: dict[str, int] = {}
     while not values or parser.accept(","):
@@ -224,6 +269,7 @@ LINE_FORMS = {
     "math": "`// math: fast`",
     "inout": "`// inout: cache`",
     "std": "`// std: metal4.0`",
+    "preferred": "`// preferred: m5 float16`",
 }
 # The most that a header may have of each kind: kernels of the library have at most eight.
 MOST_LINES = {
@@ -323,6 +369,7 @@ class Header:
         self.math = ""
         self.inouts: dict[str, int] = {}
         self.standard = ""
+        self.preferred: list[PreferredDevice] = []
 
     @property
     def line(self) -> int:
@@ -490,6 +537,15 @@ class Header:
         if self.standard not in STANDARDS:
             raise error
 
+    def _read_preferred(self, parser: Parser) -> None:
+        device, dtypes = _read_device(parser), list[str]()
+        while not parser.at_end:
+            error = parser.error(f"one of {', '.join(FLOATS)}")
+            dtypes.append(parser.name("an element type"))
+            if dtypes[-1] not in FLOATS:
+                raise error
+        self.preferred.append(PreferredDevice(device, tuple(dtypes), self._line))
+
     def _read_inout(self, parser: Parser) -> None:
         while True:
             error = parser.error("an input that the header does not have yet")
@@ -522,6 +578,8 @@ class Kernel:
     empty for the device's default. `tensor_layout` is the number of the layout of cooperative
     tensors, which the tool `tensor` of a check varies.
     `inouts` are the inputs that the kernel updates in place, each with its line.
+    `variant` is "metal4" for the file NAME.metal4.metal, which uses tensors; `preferred` are the
+    devices on which it replaces NAME.metal.
     """
 
     name: str
@@ -543,6 +601,8 @@ class Kernel:
     target: tuple[str, ...] = ()
     instances: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     inouts: Mapping[str, int] = field(default_factory=dict)
+    variant: str = ""
+    preferred: tuple[PreferredDevice, ...] = ()
 
     @property
     def is_python(self) -> bool:
@@ -604,13 +664,14 @@ def read(
     name: str | None = None,
     read_text: Callable[[Path], str] = read_candidate_text,
 ) -> Kernel:
-    """Read the kernel in `path`: NAME.metal or NAME.CHIP.metal.
+    """Read the kernel in `path`: NAME.metal, NAME.CHIP.metal, or NAME.metal4.metal with tensors.
 
     A file with the only line `// kernel: FILE [INSTANCE]` refers to the kernel of another task with
     the same argument names. `read_text` returns the text of a file. Raise DeclarationError, with
     file and line, if the kernel's header is wrong.
     """
-    stem, _, chip = path.name.removesuffix(".metal").partition(".")
+    stem, _, suffix = path.name.removesuffix(".metal").partition(".")
+    variant = suffix if suffix == TENSOR_VARIANT else ""
     name, instance = name or stem, ""
     try:
         source = read_text(path)
@@ -620,7 +681,8 @@ def read(
             source = read_text(path)
     except DeclarationError as error:
         raise DeclarationError(f"[{name}] {error}") from error
-    return parse(source, name=name, path=path, chip=chip or None, instance=instance)
+    chip = None if variant else suffix or None
+    return parse(source, name=name, path=path, chip=chip, instance=instance, variant=variant)
 
 
 def parse(
@@ -630,6 +692,7 @@ def parse(
     path: Path | None = None,
     chip: str | None = None,
     instance: str = "",
+    variant: str = "",
 ) -> Kernel:
     """Return the kernel with the text `source`, and `instance` or the first one selected.
 
@@ -650,6 +713,15 @@ def parse(
             f"[{name}] {path.name}: no instance {instance!r}; "
             f"{suggestion(instance, header.instances)}"
         )
+    if variant and STANDARDS.get(header.standard, 0) < TENSORS_SINCE:
+        raise DeclarationError(
+            f"[{name}] {path.name}: expected the line `// std: metal4.0` in a variant with tensors"
+        )
+    if header.preferred and not variant:
+        raise DeclarationError(
+            f"[{name}] {path.name}:{header.preferred[0].line}: `// preferred:` is for a variant "
+            f"with tensors, in a file {name}.{TENSOR_VARIANT}.metal next to {name}.metal"
+        )
     chosen = header.instances.get(instance or next(iter(header.instances), ""), {})
     return Kernel(
         name=name,
@@ -667,4 +739,6 @@ def parse(
         instances=header.instances,
         inouts=header.inouts,
         standard=header.standard,
+        variant=variant,
+        preferred=tuple(header.preferred),
     )

@@ -9,7 +9,7 @@ import re
 import sys
 import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
@@ -18,6 +18,7 @@ from types import CodeType
 from metalbench.errors import DeclarationError, MetalBenchError, TaskError, suggestion
 from metalbench.kernel import header, source_files
 from metalbench.kernel.header import Kernel, TargetDevice, device_names
+from metalbench.msl.frontend.standards import STANDARDS, TENSORS_SINCE
 from metalbench.task import Task
 
 SETS = ("common", "standard", "full")
@@ -116,14 +117,54 @@ class Entry:
             "or into a folder given as --kernels"
         )
 
-    def kernel(self, device: TargetDevice | None = None) -> Kernel:
+    def kernel(
+        self,
+        device: TargetDevice | None = None,
+        *,
+        dtype: str | None = None,
+        standard: str = "",
+    ) -> Kernel:
         """Return the kernel for `device`, with its defaults; without it, the one for all chips.
 
-        Raise the errors of `kernel_path` and `kernel.read`.
+        A variant with tensors, if there is one for `dtype`, is chosen by a `standard` of Metal 4.
+        Without `standard` it is chosen on the devices of its `// preferred:` lines. The kernel has
+        this `standard`, or else that of its header. Raise the errors of `kernel_path` and
+        `kernel.read`.
         """
-        if device is None:
-            return header.read(self.kernel_path(), self.name)
-        return header.read(self.kernel_path(device.chip), self.name).on(device_names(device))
+        path = self.kernel_path(device.chip if device else None)
+        kernel = self._variant(path, device, dtype, standard) or header.read(path, self.name)
+        kernel = replace(kernel, standard=standard or kernel.standard)
+        return kernel if device is None else kernel.on(device_names(device))
+
+    @property
+    def variant_path(self) -> Path | None:
+        """The file of the variant with tensors of the kernel for all chips; None without one.
+
+        A folder with a kernel, but without a variant, hides the variants of later folders.
+        """
+        for folder in dict.fromkeys(path.parent for path in self.kernel_paths):
+            variant = folder / f"{self.name}.{header.TENSOR_VARIANT}.metal"
+            if variant in self.kernel_paths:
+                return variant
+            if folder / f"{self.name}.metal" in self.kernel_paths:
+                return None
+        return None
+
+    def _variant(
+        self, plain: Path, device: TargetDevice | None, dtype: str | None, standard: str
+    ) -> Kernel | None:
+        """Return the variant with tensors if it replaces the kernel in `plain`."""
+        path = self.variant_path
+        is_asked = STANDARDS.get(standard, 0) >= TENSORS_SINCE
+        # A kernel for one chip is more special than the variant.
+        if path is None or plain != self.kernel_path() or (standard and not is_asked):
+            return None
+        variant = header.read(path, self.name)
+        if dtype is not None and dtype not in variant.dtypes:
+            return None
+        if is_asked or (device is not None and header.is_preferred(variant, device, dtype)):
+            return variant
+        return None
 
 
 class Library:

@@ -6,7 +6,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from metalbench.chips import CHIPS
 
@@ -28,6 +30,8 @@ class AppleTarget:
 
     chip: str
     kind: str = "metal"
+    # Empty: the model of a GPU has no matrix units for tensors.
+    capabilities: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -98,7 +98,8 @@ class _Batch:
     def _prepare(self, entry: Entry, dtype_name: str) -> tuple[Workload, Bound]:
         task, device = entry.task, self._device
         work = workload(task, next(iter(task.sizes)), dtype_name=dtype_name)
-        bound = compile_kernel(device, entry.kernel(device), task, dtype_name=dtype_name).bind(work)
+        kernel = entry.kernel(device, dtype=dtype_name)
+        bound = compile_kernel(device, kernel, task, dtype_name=dtype_name).bind(work)
         device.load(bound.dispatches)
         return work, bound
 

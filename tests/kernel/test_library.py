@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 
@@ -116,6 +117,87 @@ def test_the_most_special_kernel_for_a_chip_wins(folder, chip, description):
     (folder / "twice.m4.metal").write_text(HEADER.format("For M4"))
     (folder / "twice.m4_max.metal").write_text(HEADER.format("Max"))
     assert Library([folder]).entry("twice").kernel(on_chip(chip)).description == description
+
+
+VARIANT = HEADER.format("With tensors") + "// std: metal4.0\n// dtypes: float16, float32\n"
+LINES = "// preferred: m5\n// preferred: h100 float16\n"
+
+
+@pytest.fixture
+def with_variant(folder):
+    (folder / "twice.metal4.metal").write_text(VARIANT + LINES)
+    return Library([folder]).entry("twice")
+
+
+@pytest.mark.parametrize(
+    ("standard", "description", "version"),
+    [
+        ("", "Plain.", ""),
+        ("metal3.2", "Plain.", "metal3.2"),
+        ("metal4.0", "With tensors.", "metal4.0"),
+        ("metal4.1", "With tensors.", "metal4.1"),
+    ],
+)
+def test_the_version_of_the_language_chooses_a_variant(
+    with_variant, standard, description, version
+):
+    kernel = with_variant.kernel(standard=standard)
+    assert (kernel.description, kernel.standard) == (description, version)
+
+
+@pytest.mark.parametrize(
+    ("device", "dtype", "is_variant"),
+    [
+        (DeviceFacts("metal", "A GPU", "m5_max", 40, {"metal4": True}), "float32", True),
+        (DeviceFacts("metal", "A GPU", "m5_max", 40, {"metal4": True}), None, True),
+        # An M5 with a macOS that has no Metal 4.
+        (DeviceFacts("metal", "A GPU", "m5_max", 40, {"metal4": False}), "float32", False),
+        (DeviceFacts("metal", "A GPU", "m4", 10, {"metal4": True}), "float32", False),
+        # The variant is not written for bfloat16.
+        (DeviceFacts("metal", "A GPU", "m5", 10, {"metal4": True}), "bfloat16", False),
+        (DeviceFacts("cuda", "A GPU", "h100", 132), "float16", True),
+        (DeviceFacts("cuda", "A GPU", "h100", 132), "float32", False),
+        (DeviceFacts("cuda", "A GPU", "h100", 132), None, False),
+        (DeviceFacts("cpu", "A processor", None, 2), "float16", False),
+    ],
+)
+def test_a_variant_is_chosen_on_the_devices_that_prefer_it(with_variant, device, dtype, is_variant):
+    assert with_variant.kernel(device, dtype=dtype).variant == ("metal4" if is_variant else "")
+    assert with_variant.kernel(device, dtype=dtype, standard="metal3.1").variant == ""
+
+
+def test_a_kernel_for_one_chip_wins_over_a_variant(folder, with_variant):
+    (folder / "twice.m5.metal").write_text(HEADER.format("For M5"))
+    device = DeviceFacts("metal", "A GPU", "m5", 10, {"metal4": True})
+    assert Library([folder]).entry("twice").kernel(device).description == "For M5."
+
+
+def test_a_kernel_of_a_folder_hides_the_variant_of_the_library(folder, with_variant, tmp_path):
+    mine, other = tmp_path / "mine", tmp_path / "other"
+    for each in (mine, other):
+        each.mkdir()
+    (mine / "twice.metal").write_text(HEADER.format("Mine"))
+    (other / "twice.metal4.metal").write_text(VARIANT.replace("With", "Own"))
+    found = Library([folder, mine]).entry("twice").kernel(standard="metal4.0")
+    assert found.description == "Mine."
+    found = Library([folder, other]).entry("twice").kernel(standard="metal4.0")
+    assert found.description == "Own tensors."
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "words"),
+    [
+        ("twice.metal4.metal", HEADER.format("No version"), "expected the line `// std: metal4.0`"),
+        ("twice.metal", VARIANT + LINES, ":5: `// preferred:` is for a variant"),
+        ("twice.metal4.metal", VARIANT + "// preferred: m5 half\n", "float16"),
+        ("twice.metal4.metal", VARIANT + "// preferred: apple\n", "cpu, cuda, metal or a chip"),
+        ("twice.metal4.metal", VARIANT + "// prefered: m5\n", "did you mean 'preferred'?"),
+    ],
+)
+def test_a_wrong_header_of_a_variant_is_refused(folder, file, text, words):
+    (folder / file).write_text(text)
+    with pytest.raises(DeclarationError, match=re.escape(words)):
+        Library([folder]).entry("twice").kernel(standard="metal4.0")
 
 
 def test_a_file_may_name_the_kernel_of_another_task(folder):

@@ -144,6 +144,9 @@ def analyse_performance(
 # thread-array: variables of a thread that LLVM could not keep in registers.
 
 
+_COOPERATIVE_TENSOR = '%"class.metal::cooperative_tensor'
+
+
 def _find_thread_arrays(
     code: LocatedCode, variables: Mapping[str, SourceVariable]
 ) -> Iterator[PerformanceFinding]:
@@ -151,6 +154,9 @@ def _find_thread_arrays(
     indexed: dict[tuple[str, int, str], tuple[str, int]] = {}
     for _, each in code.function.instructions:
         if not isinstance(each, Alloca) or not _is_aggregate(each.allocated):
+            continue
+        # A cooperative tensor is where its device wants it. Here the engine's own products use it.
+        if str(each.allocated).startswith(_COOPERATIVE_TENSOR):
             continue
         accesses, subscripts = _list_accesses(code, each.result)
         # A compiler for a GPU has each element of such a variable in a register. LLVM keeps some in
