@@ -47,6 +47,13 @@ class Chip:
         return max(self.bandwidths)
 
     @property
+    def peak_source(self) -> str:
+        """The source of the peak rates as a phrase for reports."""
+        if self.tflops is not None:
+            return f"published: {self.source}"
+        return f"bandwidth published: {self.source}; arithmetic estimated from the cores of an M2"
+
+    @property
     def flops_per_s(self) -> float:
         """The float32 rate with all cores, published or estimated by TFLOPS_OF_A_CORE."""
         return 1e12 * (self.tflops if self.tflops is not None else TFLOPS_OF_A_CORE * self.cores)

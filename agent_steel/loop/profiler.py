@@ -14,7 +14,8 @@ from agent_steel.roofline import Triers, measure_roofline
 from metalbench.checking.performance import lint_kernel
 from metalbench.errors import MetalBenchError
 from metalbench.kernel.header import device_names
-from metalbench.measure.analysis import Peaks, Roofline, roofline
+from metalbench.measure.analysis import Roofline, roofline
+from metalbench.measure.device_limits import Peaks
 from metalbench.measure.measurement import Plan
 from metalbench.msl.frontend.tokens import lex
 from metalbench.profiling import profile_kernel

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from metalbench.kernel.library import Library
-from metalbench.measure.analysis import Peaks
+from metalbench.measure.device_limits import Peaks
 from metalbench.measure.measurement import Plan
 from metalbench.run.trial import Silent, Trial
 

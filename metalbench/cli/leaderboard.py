@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from metalbench.cli.machine import find_device_peaks
 from metalbench.cli.options import complete_names, store_option
 from metalbench.cli.output import is_taken, record_options, write_text
 from metalbench.devices import KINDS
@@ -89,7 +90,7 @@ def _export(records: Sequence[Record], store: Store, options: dict[str, Any]) ->
         from metalbench.report.page.document import to_html
         from metalbench.report.page.model import page_of_records
 
-        return to_html(page_of_records(records, past))
+        return to_html(page_of_records(records, past, find_device_peaks))
 
     past = store.records_of
     forms: dict[str, Callable[[], str]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from metalbench._core import Device
     from metalbench.compare.leaderboard import Site
+    from metalbench.measure.device_limits import Peaks
     from metalbench.run.runner import Attempts
     from metalbench.run.trial import Trial
     from metalbench.store.environment import Environment
@@ -326,3 +327,34 @@ def open_device(config: MachineConfig) -> Device | DeviceFacts:
         return _core.open(config.device)
     with connect_machine(config) as found:
         return found.facts
+
+
+# The limits of a device, for the roofline of a page.
+
+
+def find_device_peaks(facts: DeviceFacts, dtypes: Collection[str]) -> tuple[Peaks | None, str]:
+    """Return the limits of a device for kernels of `dtypes`; else None and the reason.
+
+    They are the published ones of its chip, else those that are measured, if this machine has the
+    device. They are measured once.
+    """
+    from metalbench import _core
+    from metalbench.chips import CHIPS
+    from metalbench.errors import MetalBenchError
+    from metalbench.measure.device_limits import Peaks, measure_peaks
+
+    chip = CHIPS.get(facts.chip or "")
+    if chip is not None:
+        rates = chip.peak_rates(facts.cores)
+        return Peaks(rates.flops_per_s / 1e9, rates.bytes_per_s / 1e9, chip.peak_source), ""
+    elsewhere = "the limits of this device can be measured only on its own machine"
+    try:
+        device = _core.open(facts.kind)
+    except MetalBenchError:
+        return None, elsewhere
+    if (device.name, device.cores) != (facts.name, facts.cores):
+        return None, elsewhere
+    try:
+        return measure_peaks(device, with_halves="float16" in dtypes), ""
+    except MetalBenchError as error:
+        return None, f"the limits of this device cannot be measured here: {error}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from metalbench.cli.group import CommandFailure
+from metalbench.cli.machine import find_device_peaks
 from metalbench.cli.options import RunConfig, writable
 from metalbench.report.console import echo_document
 from metalbench.untrusted_files import replace_file
@@ -112,17 +113,37 @@ def export(
     *,
     slower: Sequence[Regression] = (),
     seconds: float,
+    db: Path | None = None,
 ) -> None:
-    """Write the files that options ask for; raise Failure as `write_text`."""
+    """Write the files that options ask for; raise Failure as `write_text`.
+
+    `db` is the store of the run and of earlier ones; without it a page has no past.
+    """
     from metalbench.report.ci import to_junit, to_markdown
     from metalbench.report.export import to_csv, to_json
 
     def write_page() -> str:
         from metalbench.report.page.document import to_html
-        from metalbench.report.page.model import page_of_results
+        from metalbench.report.page.model import page_of_results, read_pasts
+        from metalbench.store.store import Store
 
-        command_line = str(config.recorded.get("command_line", ""))
-        return to_html(page_of_results(results, facts, here, seconds, command_line=command_line))
+        commit, pasts = None, {}
+        if db is not None and outcome.number is not None:
+            with Store(db) as store:
+                stored = store.results(outcome.number)
+                commit = stored[0].project_revision if stored else None
+                pasts = read_pasts(stored, store.history)
+        page = page_of_results(
+            results,
+            facts,
+            here,
+            seconds,
+            command_line=str(config.recorded.get("command_line", "")),
+            commit=commit,
+            pasts=pasts,
+            find_peaks=find_device_peaks,
+        )
+        return to_html(page)
 
     results = outcome.results
     forms: dict[str, Callable[[], str]] = {

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from metalbench.cli.machine import find_device_peaks
 from metalbench.cli.options import find_run, open_store, store_option
 from metalbench.cli.output import html_option, write_text
 from metalbench.report.console import echo
@@ -29,9 +30,9 @@ def report(ctx: click.Context, /, run: str, **options: Any) -> None:
     """Write a page of a run of the store, as `run --html` does when it ends.
 
     RUN is run:12, latest, latest~1, or the NAME of a `run --save NAME`; by default the latest. The
-    page is one file without external resources: date, command and revision, a table with bars of
+    page is one file without external resources: date, command and commit, a table with bars of
     the ratios that can be sorted and filtered, the roofline, and for each kernel its notes, the
-    distribution of its samples and its source.
+    distribution of its samples, its earlier results by commit, and its source.
 
     Exit codes: 0; 2 wrong usage or environment.
     """
@@ -45,7 +46,7 @@ def report(ctx: click.Context, /, run: str, **options: Any) -> None:
         )
     with open_store(run, options["db"]) as store:
         stored = store.read_run(find_run(store, run))
-        text = to_html(page_of_run(stored, store.samples))
+        text = to_html(page_of_run(stored, store.samples, store.history, find_device_peaks))
     write_text(path, text)
     if str(path) != "-":
         echo(f"Wrote run {stored.number} with {len(stored.results)} results to {path}")

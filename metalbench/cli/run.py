@@ -623,7 +623,7 @@ def _run_kernels(config: RunConfig, machine: Machine) -> int:
     gate = Gate.of(config.gate, config.db, device)
     out, log = open_consoles(config)
     machine.warn(log)
-    environment = machine.environment
+    environment, db = machine.environment, store_path(config.db)
 
     def measure_again(keys: set[Key]) -> Outcome:
         again = [
@@ -634,7 +634,7 @@ def _run_kernels(config: RunConfig, machine: Machine) -> int:
         unsaved = replace(config, recorded={**config.recorded, "save": None})
         return _try_kernels(machine, again, store, progress, unsaved)
 
-    with Store(store_path(config.db)) as store:
+    with Store(db) as store:
         # Try the kernels and report the results.
         if config.tuned:
             trials = apply_tunings(trials, device, store, log)
@@ -664,7 +664,7 @@ def _run_kernels(config: RunConfig, machine: Machine) -> int:
         capture_after(out, machine, trials[0], outcome.results, config.capture)
     annotate(outcome, trials, slower, to_stderr=config.takes_stdout)
     facts, seconds = device_facts(device), perf_counter() - start
-    export(outcome, facts, environment, config, slower=slower, seconds=seconds)
+    export(outcome, facts, environment, config, slower=slower, seconds=seconds, db=db)
     if fault is not None:
         raise fault
     return gate.exit_code(outcome, found)

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Literal
 
 from metalbench.devices import find_kind
+from metalbench.measure.device_limits import Peaks
 from metalbench.stats import Interval
 
 if TYPE_CHECKING:
@@ -51,15 +52,6 @@ def throughput(time_ns: Interval, flops: float, nbytes: float) -> Throughput:
 #
 # S. Williams, A. Waterman, D. Patterson, "Roofline: an insightful visual performance model for
 # multicore architectures", CACM 52 (2009).
-
-
-@dataclass(frozen=True, slots=True)
-class Peaks:
-    """The limits of a device in GFLOP/s and GB/s, and the source of the numbers."""
-
-    gflops: float
-    gbytes_per_s: float
-    source: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -211,6 +212,85 @@ def _least_ns(
         library.pipeline(name), dict(values), threads_in_grid=threads, threads=THREADS
     )
     return float(min(device.sample([dispatch], **PLAN).candidate_ns))
+
+
+# Measure the limits of a device for the roofline of a report.
+
+
+@dataclass(frozen=True, slots=True)
+class Peaks:
+    """The limits of a device in GFLOP/s and GB/s, and the source of the numbers.
+
+    `cache_gbytes_per_s` is the rate of its last-level cache, None where it is not known.
+    """
+
+    gflops: float
+    gbytes_per_s: float
+    source: str
+    cache_gbytes_per_s: float | None = None
+
+
+# Copies in memory that exceed larger caches than these would need too much memory.
+MOST_COPIED_BYTES = 256 * MIB
+
+
+def measure_peaks(device: Device, *, with_halves: bool = False) -> Peaks:
+    """Return the measured limits of `device`, from the build cache if they are known.
+
+    `with_halves` allows the rate of half precision, where it is higher than that of float32.
+    Raises MachineError if the build cache cannot be written.
+    """
+    roofs = roofs_of(device)
+    if roofs is not None:
+        gflops = roofs.float32_gflops
+        kind = "float32"
+        if with_halves and roofs.float16_gflops > gflops:
+            gflops, kind = roofs.float16_gflops, "float16"
+        return Peaks(
+            gflops,
+            roofs.memory_gbytes_per_s,
+            f"measured on this device: multiply-adds in {kind}, copies in memory",
+            roofs.cache_gbytes_per_s,
+        )
+    rates = _host_bandwidths(device)
+    return Peaks(
+        ceiling_of(device).gflops,
+        rates["memory"],
+        "measured on this machine with plain kernels: multiply-adds in float32, copies in memory",
+        rates["cache"],
+    )
+
+
+def _host_bandwidths(device: Device) -> dict[str, float]:
+    """Return the rates of copies in memory and in the last-level cache, in GB/s.
+
+    Other programs make them lower. Rates that were measured on a busy machine are measured again,
+    and the higher ones are kept.
+    """
+    text = ROOFS_SOURCE.read_text(encoding="utf-8")
+    key = build_cache.digest("host bandwidths", text, device.kind, device.name, str(device.cores))
+    known = build_cache.load(key)
+    if known is not None and known["quiet"]:
+        return dict(known["rates"])
+    # The load before these copies, which add to it.
+    quiet = _is_quiet(device)
+    library = device.compile(text, filename=str(ROOFS_SOURCE))
+    cache_bytes = last_level_cache_bytes(device.chip)
+    beyond = min(OF_CACHE * cache_bytes, MOST_COPIED_BYTES)
+    within = min(cache_bytes, MOST_COPIED_BYTES) // 4
+    rates = {
+        "memory": _gbytes_per_s(device, library, beyond),
+        "cache": _gbytes_per_s(device, library, within),
+    }
+    if known is not None:
+        rates = {name: max(rate, known["rates"][name]) for name, rate in rates.items()}
+    build_cache.store(key, {"rates": rates, "quiet": quiet})
+    return rates
+
+
+def _is_quiet(device: Device) -> bool:
+    """Return whether other programs leave half of the processors to this one."""
+    return not hasattr(os, "getloadavg") or os.getloadavg()[0] <= cores_of(device) / 2
 
 
 # Measure the ceilings of a device, which no kernel exceeds by far, and cache them.

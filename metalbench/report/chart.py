@@ -38,7 +38,7 @@ class Axis:
         """Return a logarithmic axis over the whole decades that contain all values."""
         low = math.floor(math.log10(min(values)))
         high = max(low + 1, math.ceil(math.log10(max(values))))
-        ticks = [(10.0**power, f"{10.0**power:g}") for power in range(low, high + 1)]
+        ticks = [(10.0**power, _label_decade(power)) for power in range(low, high + 1)]
         return cls(label, 10.0**low, 10.0**high, ticks, is_logarithmic=True)
 
     @classmethod
@@ -62,6 +62,13 @@ class Axis:
         if self.is_logarithmic:
             value, low, high = math.log10(value), math.log10(low), math.log10(high)
         return min(1.0, max(0.0, (value - low) / (high - low)))
+
+
+def _label_decade(power: int) -> str:
+    """Return ``0.01``, ``1000`` or ``10k``: a power of ten in at most five characters."""
+    if not 4 <= power < 15:
+        return f"{10.0**power:g}"
+    return f"{10 ** (power % 3)}{'kMGT'[power // 3 - 1]}"
 
 
 @dataclass(frozen=True)

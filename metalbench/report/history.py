@@ -17,7 +17,8 @@ JSON: one object.
         results          the latest first: list of
             id, run      integers
             recorded_at, source_hash, status     strings
-            revision, mlx, form, verdict         strings, or null
+            revision, project_revision           git's, of metalbench and of the project, or null
+            mlx, form, verdict                   strings, or null
             kernel_ns, gpu_ns, ratio             intervals, or null
 
 Of all tasks: one object {schema, tasks}, where tasks is a list of {task, pasts}.
@@ -109,7 +110,7 @@ def _one(entry: HistoryEntry) -> str:
     shown = entry.kernel_ns if entry.gpu_ns is None else entry.gpu_ns
     return (
         f"{numbers.time(shown)}{ratio}  ({when}, run:{entry.run}, source {entry.source_hash[:8]}, "
-        f"revision {revision_text(entry.revision)})"
+        f"revision {revision_text(entry.commit)})"
     )
 
 
@@ -168,7 +169,7 @@ def _cells(entry: HistoryEntry) -> list[str]:
     ratio, *ends = numbers.ratio(entry.ratio).split(" [")
     return [
         entry.recorded_at[:16].replace("T", " "),
-        revision_text(entry.revision),
+        revision_text(entry.commit),
         entry.size,
         entry.dtype,
         entry.source_hash[:8],
@@ -239,32 +240,13 @@ def _verdict(judgement: Judgement | None) -> Text:
     return Text(ratio).append(verdict.value, VERDICT_STYLES[verdict])
 
 
-# A task's past for other programs.
-#
-# JSON: one object.
-#
-# schema          1
-# task            string
-# pasts           list of those that compare within, each
-# device, size, dtype, mode           strings
-# sizes            {name: integer}
-# by               "MLX" or "time": what results are compared by
-# spread           standard deviation of equal sources' logarithms beyond their intervals
-# repeats          from how many differences of runs it is; with fewer than 4 it is at least
-# 0.01, which is assumed
-# latest, best     ids of results, or null
-# against_previous, against_best      {ratio, verdict, p_value, reasons}, or null
-# regressed        whether the latest is SLOWER than either
-# results          the latest first: list of
-# id, run      integers
-# recorded_at, source_hash, status     strings
-# revision, mlx, form, verdict         strings, or null
-# kernel_ns, gpu_ns, ratio             intervals, or null
-#
-# For all tasks: one object {schema, tasks}, where tasks is a list of {task, pasts}.
+# The JSON that the top of this file describes.
 
 SCHEMA = 1
-PLAIN = ("id", "run", "recorded_at", "source_hash", "status", "revision", "mlx", "form", "verdict")
+PLAIN = (
+    *("id", "run", "recorded_at", "source_hash", "status", "revision", "project_revision"),
+    *("mlx", "form", "verdict"),
+)
 INTERVALS = ("kernel_ns", "gpu_ns", "ratio")
 
 

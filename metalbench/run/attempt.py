@@ -23,8 +23,8 @@ from metalbench.errors import (
     find_machine_error,
 )
 from metalbench.kernel.prepare import Builds, Compiled, find_folded_tests
-from metalbench.measure.analysis import Analysis, Occupancy, Peaks, Throughput, analyse, implausible
-from metalbench.measure.device_limits import MIB, OF_CACHE, ceiling_of, roofs_of
+from metalbench.measure.analysis import Analysis, Occupancy, Throughput, analyse, implausible
+from metalbench.measure.device_limits import MIB, OF_CACHE, Peaks, ceiling_of, roofs_of
 from metalbench.measure.measurement import Measurement, TimingMode
 from metalbench.run.timed import Timed
 from metalbench.run.trial import (

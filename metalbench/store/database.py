@@ -30,7 +30,7 @@ def store_path(explicit: str | Path | None = None) -> Path:
 # Times are nanoseconds of one pass, instants ISO 8601 in UTC. An interval has three columns: the
 # estimate, `_low` and `_high`; both ends are NULL if the samples are too few for an interval.
 
-SCHEMA_VERSION = 10
+SCHEMA_VERSION = 11
 
 TABLES = """
 CREATE TABLE environments (
@@ -53,7 +53,8 @@ CREATE TABLE runs (
     device_cores INTEGER NOT NULL,
     environment INTEGER NOT NULL REFERENCES environments (id),
     device_capabilities TEXT,               -- JSON: what the device tells of itself
-    project TEXT                            -- metalbench.store.project; NULL: of any project
+    project TEXT,                           -- metalbench.store.project; NULL: of any project
+    project_revision TEXT                   -- git's, of the project; NULL: none, or not known
 );
 CREATE TABLE results (
     id INTEGER PRIMARY KEY,
@@ -305,6 +306,9 @@ ALTER TABLE results ADD COLUMN tuning TEXT;
 ALTER TABLE runs ADD COLUMN project TEXT;
 """,
     9: EXCHANGES,
+    10: """
+ALTER TABLE runs ADD COLUMN project_revision TEXT;
+""",
 }
 
 

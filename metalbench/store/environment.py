@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -15,6 +14,7 @@ from typing import Any
 from metalbench.devices import find_kind
 from metalbench.msl.engine import read_engine
 from metalbench.process import usable_cores
+from metalbench.store.project import describe_revision, read_output
 
 PACKAGES = ("metalbench", "mlx", "numpy", "scipy", "ml_dtypes", "ziglang")
 
@@ -57,14 +57,14 @@ def environment() -> Environment:
         os=f"{platform.system()} {platform.release()}",
         python=platform.python_version(),
         versions=dict(_versions()),
-        revision=_revision(Path(__file__).resolve().parents[2]),
+        revision=describe_revision(Path(__file__).resolve().parents[2]),
         engine=read_engine(),
     )
 
 
 def _cpu() -> str:
     if sys.platform == "darwin":
-        return _output("sysctl", "-n", "machdep.cpu.brand_string") or platform.processor()
+        return read_output("sysctl", "-n", "machdep.cpu.brand_string") or platform.processor()
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -93,20 +93,3 @@ def _versions() -> Mapping[str, str]:
         except metadata.PackageNotFoundError:
             continue
     return found
-
-
-@cache
-def _revision(root: Path) -> str | None:
-    """Return the revision of the running code. It is cached: later edits do not change it."""
-    if not (root / ".git").exists():
-        return None
-    return _output("git", "-C", str(root), "describe", "--always", "--abbrev=40", "--dirty") or None
-
-
-def _output(*command: str) -> str:
-    """Run a command and return its standard output; empty if it is missing or fails."""
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=5, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout.strip() if done.returncode == 0 else ""

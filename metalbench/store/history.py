@@ -38,6 +38,7 @@ FACTS = {
     ),
     "tunables": "tunables",
     "sizes": "sizes",
+    "project_revision": "project_revision",
     "metal_tools": "coalesce(json_extract(device_state, '$.metal_tools'), '[]')",
 }
 OBJECTS = ("tunables", "sizes", "metal_tools")
@@ -55,7 +56,8 @@ class HistoryEntry:
     """One stored result of a task; times in nanoseconds, `source_hash` of the kernel's text.
 
     `device_cores` are 0 where the device does not report them. `revision` is metalbench's, None
-    outside of a checkout. `mlx` is the version of the reference, and `form` its form if several
+    outside of a checkout. `project_revision` is that of the repository that the command ran in,
+    None if there was none. `mlx` is the version of the reference, and `form` its form if several
     were timed. `metal_tools` are the environment variables of Metal's tools that were set, with
     which times are longer.
     """
@@ -89,6 +91,12 @@ class HistoryEntry:
     wall_ratio: Interval | None = None
     metal_tools: Sequence[str] = ()
     device_cores: int = 0
+    project_revision: str | None = None
+
+    @property
+    def commit(self) -> str | None:
+        """The commit of the kernels: that of the project, else of metalbench; None if unknown."""
+        return self.project_revision or self.revision
 
     @property
     def conditions(self) -> tuple[object, ...]:

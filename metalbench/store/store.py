@@ -23,7 +23,7 @@ from metalbench.store.history import (
     read_result,
     read_results,
 )
-from metalbench.store.project import find_project
+from metalbench.store.project import describe_revision, find_project, find_repository
 from metalbench.store.records import (
     Record,
     RecordClaim,
@@ -84,6 +84,7 @@ class Store:
     ) -> int:
         """Record that a run starts, and return its number."""
         described = json.dumps(environment.as_dict(), sort_keys=True)
+        root = find_repository()
         with translate_errors(self.path), transaction(self._connection):
             self._connection.execute(
                 "INSERT OR IGNORE INTO environments (json) VALUES (?)", (described,)
@@ -102,6 +103,7 @@ class Store:
                 environment=row[0],
                 device_capabilities=json.dumps(dict(device.capabilities), sort_keys=True),
                 project=self._project,
+                project_revision=None if root is None else describe_revision(root),
             )
 
     def record(self, run: int, result: Result) -> int:

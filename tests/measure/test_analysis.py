@@ -6,7 +6,8 @@ import math
 
 import pytest
 
-from metalbench.measure.analysis import Occupancy, Peaks, Target, roofline, scores, throughput
+from metalbench.measure.analysis import Occupancy, Target, roofline, scores, throughput
+from metalbench.measure.device_limits import Peaks
 from metalbench.stats import Interval
 
 PEAKS = Peaks(gflops=1000.0, gbytes_per_s=100.0, source="a data sheet")

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scripted_sampler import ScriptedGpu, ScriptedSampler, steady
 
-from metalbench.measure.analysis import Peaks, analyse
+from metalbench.measure.analysis import analyse
+from metalbench.measure.device_limits import Peaks
 from metalbench.measure.measurement import Measurement, Plan
 from metalbench.measure.sampling import Sides, measure
 

@@ -6,7 +6,7 @@ import pytest
 
 from metalbench import _core
 from metalbench.measure import device_limits
-from metalbench.measure.device_limits import Roofs, roofs_of
+from metalbench.measure.device_limits import Ceiling, Roofs, measure_peaks, roofs_of
 from metalbench.measure.measurement import TimingMode
 from metalbench.run.attempt import find_peaks
 
@@ -77,3 +77,38 @@ def test_find_peaks_uses_the_cache_for_data_that_fits_it(
     gflops, moved, where = expected
     assert (peaks.gflops, peaks.gbytes_per_s) == (gflops, moved)
     assert f"copies in {where}," in peaks.source
+
+
+@pytest.mark.parametrize(
+    ("with_halves", "gflops", "kind"), [(False, 1.0, "float32"), (True, 2.0, "float16")]
+)
+def test_measure_peaks_of_a_gpu_are_its_roofs(monkeypatch, with_halves, gflops, kind):
+    monkeypatch.setattr(device_limits, "roofs_of", lambda _: Roofs(1.0, 2.0, 3.0, 4.0))
+    peaks = measure_peaks(_WithCache(), with_halves=with_halves)
+    assert (peaks.gflops, peaks.gbytes_per_s, peaks.cache_gbytes_per_s) == (gflops, 3.0, 4.0)
+    assert f"multiply-adds in {kind}" in peaks.source
+
+
+def test_measure_peaks_of_a_busy_host_are_measured_again_and_only_rise(monkeypatch):
+    device = _core.open("cpu")
+    quiet = [False, False, True]
+    rates = iter([5.0, 6.0, 9.0, 4.0, 7.0, 7.0])
+    monkeypatch.setattr(device_limits, "_is_quiet", lambda _: quiet.pop(0))
+    monkeypatch.setattr(device_limits, "_gbytes_per_s", lambda *_: next(rates))
+    monkeypatch.setattr(device_limits, "ceiling_of", lambda _: Ceiling(100.0, 200.0))
+    found = [measure_peaks(device) for _ in range(4)]
+    # Memory, then the cache. The last ones were measured in quiet and stay.
+    assert [each.gbytes_per_s for each in found] == [5.0, 9.0, 9.0, 9.0]
+    assert [each.cache_gbytes_per_s for each in found] == [6.0, 6.0, 7.0, 7.0]
+    assert {each.gflops for each in found} == {100.0}
+
+
+def test_copies_in_memory_exceed_the_cache_of_a_host(monkeypatch):
+    sizes = []
+    monkeypatch.setattr(
+        device_limits, "_gbytes_per_s", lambda *given: sizes.append(given[2]) or 1.0
+    )
+    monkeypatch.setattr(device_limits, "ceiling_of", lambda _: Ceiling(1.0, 1.0))
+    monkeypatch.setattr(device_limits, "last_level_cache_bytes", lambda _: 8 * MIB)
+    measure_peaks(_core.open("cpu"))
+    assert sizes == [24 * MIB, 2 * MIB]

@@ -8,15 +8,16 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
-from example_pages import HOSTILE, SOURCE, hostile_page, records_page, row
+from example_pages import HOSTILE, SOURCE, about, hostile_page, records_page, row
 from example_results import CPU, GPU, correct, failed, incorrect, on_gpu
 
-from metalbench.measure.analysis import Peaks
-from metalbench.report.page.document import to_html
-from metalbench.report.page.model import Board, Page, page_of_results
+from metalbench.measure.device_limits import Peaks
+from metalbench.report.page.document import plot_past, to_html
+from metalbench.report.page.model import Board, Page, Past, PastResult, page_of_results
 from metalbench.report.page.source import split_source
 from metalbench.report.render import read_asset
 from metalbench.report.warnings import SIMULATION
+from metalbench.stats import Interval
 from metalbench.store.environment import environment
 
 EMPTY = {"meta", "input", "br"}
@@ -101,8 +102,8 @@ def test_simulated_times_are_marked_and_in_a_separate_table() -> None:
     gpu, simulated = html.split("<section")[1:]
     assert ("metal (Apple M4" in gpu, SIMULATION in gpu) == (True, False)
     assert ("cpu (Example CPU" in simulated, SIMULATION in simulated) == (True, True)
-    assert "the peaks of this device are not known" in gpu
-    assert "No roof is drawn: host times of a simulation do not compare" in simulated
+    assert "No roof is drawn: the peaks of this device are not known." in gpu
+    assert "No roof is drawn: not measured here." in simulated
     assert gpu.count('<table role="table"') == simulated.count('<table role="table"') == 1
 
 
@@ -151,8 +152,86 @@ def test_a_roof_is_drawn_where_the_peaks_are_known() -> None:
     assert len(corners) == 3
     # Up to the ridge, and level from there on.
     assert corners[0][1] > corners[1][1] == corners[2][1]
-    assert "1000 GFLOP/s, 100 GB/s (a data sheet)" in html
+    assert "The roof: 1000 GFLOP/s, memory 100 GB/s (a data sheet)." in html
     assert "No roof" not in html
+    assert "roof cache" not in html
+
+
+def test_the_roof_of_a_device_with_a_known_cache_has_a_second_slope() -> None:
+    peaks = Peaks(1000.0, 100.0, "measured", cache_gbytes_per_s=400.0)
+    html = to_html(Page("a", "b", (Board(GPU, "", (row(),), peaks=peaks),)))
+    found = re.findall(r'<polyline points="([^"]*)" class="curve (roof[^"]*)"', html)
+    lines = {
+        name: [tuple(map(float, each.split(","))) for each in points.split()]
+        for points, name in found
+    }
+    memory, cache = lines["roof"], lines["roof cache"]
+    assert "memory 100 GB/s, and dashed the last-level cache, 400 GB/s (measured)" in html
+    # It meets the same level, where less arithmetic for a byte is enough.
+    assert cache[1][1] == memory[1][1]
+    assert cache[1][0] < memory[1][0]
+
+
+def past(*results: tuple[str, float, bool], by_reference: bool = True) -> Past:
+    made = (
+        PastResult(about(value), commit, f"2030-01-0{day}T03:04:05+00:00", day, same)
+        for day, (commit, value, same) in enumerate(results, 1)
+    )
+    return Past(by_reference, tuple(made))
+
+
+def test_the_past_of_a_kernel_is_a_graph_over_commits() -> None:
+    commits = [character * 40 for character in "abc"]
+    found = past(
+        (commits[0], 1.0, False),
+        (commits[1], 1.5, False),
+        (commits[1], 1.7, True),
+        (commits[2], 2.0, True),
+    )
+    plot = plot_past(row(past=found))
+    assert plot is not None
+    assert [label for _, label in plot.across.ticks] == ["aaaaaaaa", "bbbbbbbb", "cccccccc"]
+    assert [(dot.x, dot.y, dot.style) for dot in plot.dots] == [
+        (0.5, 1.0, "line-5"),
+        (1.5, 1.5, "line-5"),
+        (1.5, 1.7, "line-0"),
+        (2.5, 2.0, "line-0"),
+    ]
+    assert plot.dots[0].ends == (0.98, 1.02)
+    assert [y for _, y in plot.curves[0].points] == [1.0, pytest.approx(1.6), 2.0]
+    assert plot.up.low < 0.98
+    assert plot.up.high > 2.04
+    html = to_html(Page("a", "b", (Board(GPU, "", (row(past=found), row())),)))
+    assert html.count('<figure class="past">') == 1
+    assert "2.00x [1.96, 2.04] (cccccccc, 2030-01-04, run 4)" in html
+
+
+def test_the_past_without_a_reference_is_in_a_unit_of_time_by_date() -> None:
+    plot = plot_past(row(past=past(("", 2e6, True), ("", 3e6, True), by_reference=False)))
+    assert plot is not None
+    assert plot.up.label == "time, ms"
+    assert [dot.y for dot in plot.dots] == [pytest.approx(2.0), pytest.approx(3.0)]
+    assert [label for _, label in plot.across.ticks] == ["2030-01-01", "2030-01-02"]
+    assert plot_past(row()) is None
+
+
+def test_the_graph_of_the_past_is_not_stretched_by_wide_intervals() -> None:
+    found = past(("a", 1.0, True), ("b", 1.1, True))
+    wide = replace(found.results[0], score=Interval(1.0, 0.02, 50.0))
+    plot = plot_past(row(past=replace(found, results=(wide, found.results[1]))))
+    assert plot is not None
+    assert 0.5 < plot.up.low < 1.0
+    assert 1.1 < plot.up.high < 2.0
+
+
+def test_the_graph_of_a_long_past_labels_few_commits_and_the_latest() -> None:
+    found = past(*((f"{number:040x}", 1.0 + number, True) for number in range(9)))
+    plot = plot_past(row(past=found))
+    assert plot is not None
+    labels = [label for _, label in plot.across.ticks]
+    assert len(labels) <= 6
+    assert labels[-1] == "00000000"
+    assert plot.across.ticks[-1][0] == 8.5
 
 
 def test_points_are_placed_by_their_numbers() -> None:

@@ -11,15 +11,18 @@ import importlib.util
 import os
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from example_pages import hostile_page, records_page, row
+from example_pages import about, hostile_page, records_page, row
 from example_results import CPU
 
+from metalbench.measure.device_limits import Peaks
 from metalbench.report.page.document import to_html
-from metalbench.report.page.model import Board, Page
+from metalbench.report.page.model import Board, Page, Past, PastResult
+from metalbench.stats import Interval
 
 pytestmark = [
     pytest.mark.skipif(
@@ -251,3 +254,85 @@ def test_the_head_of_a_long_table_stays_in_view(browser: Any, tmp_path: Path) ->
     assert head is not None
     assert place is not None
     assert 0 <= head["y"] < place["y"] <= WIDE["height"]
+
+
+@pytest.mark.parametrize("viewport", [WIDE, NARROW], ids=["wide", "narrow"])
+def test_nothing_is_clipped_on_a_page_with_long_texts(
+    browser: Any, tmp_path: Path, viewport: dict[str, int]
+) -> None:
+    past = tuple(
+        PastResult(about(1e-3 * 7**day), f"{day:040x}", "2030-01-02T03:04:05+00:00", day, day > 3)
+        for day in range(8)
+    )
+    wide = Interval(12345.678, 1234.5, 99999.9)
+    long = row(
+        "conv_transpose3d_norm_pool_gelu",
+        set="kernelbench/level2",
+        dtype="bfloat16",
+        size="kernelbench_large",
+        status="not by its own kernels",
+        verdict="INCONCLUSIVE",
+        launch_bound=True,
+        time_ns=wide,
+        reference_ns=wide,
+        ratio=wide,
+        gflops=wide,
+        gbytes_per_s=wide,
+        history=(),
+        samples_ns=(1.0, 2.0, 3.0),
+        past=Past(True, past),
+    )
+    peaks = Peaks(98765.4, 1234.5, "a source with a long text " * 6, 5432.1)
+    page_file = tmp_path / "long.html"
+    boards = (Board(CPU, "vectors", (long, replace(row(), history=())), peaks=peaks),)
+    facts = (("command", "metalbench run " + "conv_transpose3d_norm_pool_gelu " * 20),)
+    page_file.write_text(to_html(Page("run", "lead", boards, facts)), encoding="utf-8")
+    page = opened(browser, page_file, viewport=viewport)
+    page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
+    beyond = page.evaluate(
+        """() => {
+          const out = [];
+          for (const svg of document.querySelectorAll('svg.chart')) {
+            const frame = svg.getBoundingClientRect();
+            for (const text of svg.querySelectorAll('text')) {
+              const box = text.getBoundingClientRect();
+              if (box.left < frame.left - 1 || box.right > frame.right + 1
+                  || box.top < frame.top - 1 || box.bottom > frame.bottom + 1) {
+                out.push(`${text.textContent} of ${svg.getAttribute('aria-label')}`);
+              }
+            }
+          }
+          for (const table of document.querySelectorAll('.wide:has(> [data-sortable])')) {
+            if (table.scrollWidth > table.clientWidth) {
+              out.push(`table: ${table.scrollWidth} of ${table.clientWidth}`);
+            }
+          }
+          return out;
+        }"""
+    )
+    assert beyond == []
+    assert page.faults == []
+
+
+def test_the_past_of_a_kernel_is_drawn_in_its_details(browser: Any, tmp_path: Path) -> None:
+    results = tuple(
+        PastResult(about(value), character * 40, "2030-01-02T03:04:05+00:00", number, number == 2)
+        for number, (character, value) in enumerate(zip("abc", (1.0, 2.0, 4.0), strict=True))
+    )
+    path = tmp_path / "past.html"
+    kernel = row(history=(), past=Past(True, results))
+    path.write_text(to_html(Page("run", "lead", (Board(CPU, "", (kernel,)),))), encoding="utf-8")
+    page = opened(browser, path)
+    page.locator("summary").first.press("Enter")
+    dots = page.locator(".past circle").all()
+    places = [each.bounding_box() for each in dots]
+    assert [place["x"] for place in places] == sorted(place["x"] for place in places)
+    assert [place["y"] for place in places] == sorted(
+        (place["y"] for place in places), reverse=True
+    )
+    assert dots[-1].locator("title").text_content().startswith("4.00x [3.92, 4.08] (cccccccc")
+    colours = [
+        page.evaluate("each => getComputedStyle(each).fill", each.element_handle()) for each in dots
+    ]
+    assert colours[0] == colours[1] != colours[2]

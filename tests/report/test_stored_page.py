@@ -7,13 +7,23 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from example_pages import row
-from example_results import CPU, correct, failed, incorrect
+from example_pages import about, row
+from example_results import CPU, case, correct, failed, incorrect
 
 from metalbench.cli import main
 from metalbench.kernel.library import Library
 from metalbench.report.page.document import to_html
-from metalbench.report.page.model import MOST_SAMPLES, Board, Page, page_of_results, page_of_run
+from metalbench.report.page.model import (
+    MOST_PAST,
+    MOST_SAMPLES,
+    Board,
+    Page,
+    Past,
+    PastResult,
+    page_of_results,
+    page_of_run,
+    read_pasts,
+)
 from metalbench.report.page.source import separate_headers
 from metalbench.store.environment import environment
 from metalbench.store.result import Result
@@ -40,13 +50,14 @@ def test_a_stored_run_has_the_rows_of_its_results(tmp_path: Path) -> None:
     db = tmp_path / "results.db"
     run = add_run(db, RESULTS)
     with Store(db) as store:
-        stored = page_of_run(store.read_run(run), store.samples)
+        stored = page_of_run(store.read_run(run), store.samples, store.history)
     direct = page_of_results(RESULTS, CPU, environment(), 1.0, command_line=COMMAND)
     for one, other in zip(stored.boards[0].rows, direct.boards[0].rows, strict=True):
         plain = replace(one, facts=other.facts, gflops=other.gflops)
         assert plain.gbytes_per_s is None or other.gbytes_per_s is not None
         assert replace(plain, gbytes_per_s=other.gbytes_per_s) == other
     facts = dict(stored.facts)
+    assert len(facts["commit"].removesuffix("-dirty")) == 40
     assert (facts["command"], facts["state"]) == (COMMAND, "finished")
     assert {"date", "MetalBench", "MLX", "machine"} <= set(facts)
     first = stored.boards[0].rows[0]
@@ -65,7 +76,8 @@ def test_report_writes_the_page_of_a_run(tmp_path: Path) -> None:
     assert told.exit_code == 0, told.output
     assert "Wrote run 2 with 3 results" in told.output
     text = page.read_text()
-    for part in (COMMAND, "1 of 3 correct", 'class="bar"', 'class="sample"', "FASTER"):
+    without_roof = "measured only on its own machine"
+    for part in (COMMAND, "1 of 3 correct", 'class="bar"', 'class="sample"', without_roof):
         assert part in text
     told = CliRunner().invoke(main, ["report", "latest~1", "--html", "-", "--db", str(db)])
     assert "MetalBench run 1" in told.output
@@ -73,6 +85,41 @@ def test_report_writes_the_page_of_a_run(tmp_path: Path) -> None:
     assert told.exit_code == 2
     assert "no results of run 9" in told.output
     assert CliRunner().invoke(main, ["report", "--db", str(db)]).exit_code == 2
+
+
+def test_the_page_of_a_run_has_the_past_up_to_it(tmp_path: Path) -> None:
+    db = tmp_path / "results.db"
+    other = replace(correct("softmax", seed=1), case=case("softmax", "kernel void other() {}\n"))
+    large = replace(correct("softmax"), case=replace(case("softmax"), sizes={"rows": 7, "cols": 7}))
+    runs = [add_run(db, [each]) for each in (other, correct("softmax"), large, correct("softmax"))]
+    with Store(db) as store:
+        pasts = {run: read_pasts(store.results(run), store.history) for run in runs}
+        page = page_of_run(store.read_run(runs[-1]), store.samples, store.history)
+    # A size with other extents is another past.
+    assert (pasts[runs[0]], pasts[runs[2]]) == ({}, {})
+    (last,) = pasts[runs[3]].values()
+    assert last.by_reference
+    assert [(each.run, each.is_same) for each in last.results] == [
+        (runs[0], False),
+        (runs[1], True),
+        (runs[3], True),
+    ]
+    (row_of_page,) = page.boards[0].rows
+    assert row_of_page.past == last
+    (earlier,) = pasts[runs[1]].values()
+    assert [each.run for each in earlier.results] == runs[:2]
+
+
+def test_run_writes_a_page_with_its_past(tmp_path: Path) -> None:
+    db, page = tmp_path / "results.db", tmp_path / "run.html"
+    command = ["run", "relu", "--device", "cpu", "--size", "small", "--time", "0.05", "-q"]
+    for _ in range(2):
+        told = CliRunner().invoke(main, [*command, "--db", str(db), "--html", str(page)])
+        assert told.exit_code == 0, told.output
+    text = page.read_text()
+    assert text.count('<figure class="past">') == 1
+    assert "The roof: " in text
+    assert "measured on this machine with plain kernels" in text
 
 
 GUARDED = """// Softmax.
@@ -107,8 +154,15 @@ def test_headers_are_separated_from_the_kernels_lines() -> None:
 
 def test_a_page_of_the_library_has_each_header_once_and_at_most_2_mb() -> None:
     samples = tuple(1000.0 + each for each in range(MOST_SAMPLES))
+    past = Past(
+        True,
+        tuple(
+            PastResult(about(1.0 + day), f"{day:040x}", "2030-01-02T03:04:05+00:00", day, True)
+            for day in range(MOST_PAST)
+        ),
+    )
     rows = tuple(
-        row(each.name, source=each.kernel().text, samples_ns=samples, history=())
+        row(each.name, source=each.kernel().text, samples_ns=samples, history=(), past=past)
         for each in Library()
     )
     text = to_html(Page("run", "lead", (Board(CPU, "vectors", rows),)))

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import sqlite3
+import subprocess
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 from example_results import CPU, correct
+from older_stores import downgrade
 
 from metalbench.cli import main
 from metalbench.store.environment import environment
-from metalbench.store.project import VARIABLE, find_project
+from metalbench.store.project import VARIABLE, describe_revision, find_project
 from metalbench.store.store import Store
 
 
@@ -75,10 +76,7 @@ def test_runs_of_earlier_versions_belong_to_every_project(
 ) -> None:
     path = tmp_path / "results.db"
     run = add_run(path, "softmax")
-    with sqlite3.connect(path) as raw:
-        raw.execute("ALTER TABLE runs DROP COLUMN project")
-        raw.execute("PRAGMA user_version = 8")
-    raw.close()
+    downgrade(path, 8)
     for folder in repositories:
         monkeypatch.chdir(folder)
         with Store(path) as store:
@@ -97,3 +95,34 @@ def test_history_says_that_other_projects_may_have_results(
     assert "(--all-projects has others)" in CliRunner().invoke(main, command).output
     shown = CliRunner().invoke(main, [*command, "--all-projects"]).output
     assert "softmax" in shown
+
+
+def test_a_run_has_the_commit_of_its_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    root, path = tmp_path / "kernels", tmp_path / "results.db"
+    root.mkdir()
+
+    def git(*arguments: str) -> str:
+        command = ["git", "-C", str(root), "-c", "user.name=a", "-c", "user.email=a@b"]
+        done = subprocess.run([*command, *arguments], capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    git("init", "-q")
+    git("commit", "-q", "--allow-empty", "-m", "first")
+    monkeypatch.chdir(root)
+    commit = git("rev-parse", "HEAD")
+    run = add_run(path, "softmax")
+    monkeypatch.chdir(tmp_path)
+    outside = add_run(path, "softmax")
+    with Store(path, all_projects=True) as store:
+        (entry,) = store.results(run)
+        assert (entry.project_revision, entry.commit) == (commit, commit)
+        (entry,) = store.results(outside)
+        assert (entry.project_revision, entry.commit) == (None, entry.revision)
+    # Changes that are not committed are marked.
+    describe_revision.cache_clear()
+    (root / "kernel.metal").write_text("")
+    git("add", "kernel.metal")
+    assert describe_revision(root) == f"{commit}-dirty"

@@ -5,15 +5,18 @@ from __future__ import annotations
 import base64
 import hashlib
 import math
+import statistics
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from metalbench.kernelbench.comparison import FolderFigures
-from metalbench.measure.analysis import SIMULATED, UNKNOWN_PEAKS
+from metalbench.measure.analysis import UNKNOWN_PEAKS
 from metalbench.report import numbers
+from metalbench.report.chart import Axis, Curve, Dot, Plot
 from metalbench.report.generations import explain_figures, fast_p_plot, figure_lines
-from metalbench.report.page.model import Board, KernelRow, Page
-from metalbench.report.page.roofline import MARKS, roofline_plot
+from metalbench.report.history import revision_text
+from metalbench.report.page.model import Board, KernelRow, Page, PastResult
+from metalbench.report.page.roofline import MARKS, explain_peaks, roofline_plot
 from metalbench.report.page.source import Header, separate_headers, split_source
 from metalbench.report.render import read_asset, render_template
 from metalbench.report.warnings import CLOCKS, SIMULATION, device_line, simulation_notice
@@ -170,6 +173,78 @@ def _draw_strip(row: KernelRow) -> dict[str, Any] | None:
     return {"path": path, "width": STRIP_WIDTH, "low": low, "high": high}
 
 
+# Commits with a label below a graph of the past; more would overlap.
+MOST_LABELS = 6
+# The vertical range of the graph ends at this multiple of the most extreme values.
+BEYOND_VALUES = 1.5
+
+
+def plot_past(row: KernelRow) -> Plot | None:
+    """Return the results of a kernel over the commits in the order of their first results.
+
+    Return None without a past. The line connects the medians of the commits.
+    """
+    past = row.past
+    if past is None:
+        return None
+    first = past.results[0].score
+    scaled, unit = (first, "") if past.by_reference else numbers.in_time_unit(first)
+    scale = scaled.value / first.value
+    commits = list(dict.fromkeys(map(_commit_of, past.results)))
+    places = {commit: 0.5 + place for place, commit in enumerate(commits)}
+    dots = []
+    scores: dict[str, list[float]] = {}
+    for each in past.results:
+        low, high = each.score.useful_ends
+        scores.setdefault(_commit_of(each), []).append(scale * each.score.value)
+        shown = numbers.ratio(each.score) if past.by_reference else numbers.time(each.score)
+        origin = f"{revision_text(each.commit or None)}, {each.recorded_at[:10]}, run {each.run}"
+        dots.append(
+            Dot(
+                places[_commit_of(each)],
+                scale * each.score.value,
+                "line-0" if each.is_same else "line-5",
+                radius=4,
+                title=f"{shown} ({origin})",
+                ends=(scale * low, scale * high) if low is not None and high is not None else None,
+            )
+        )
+    curve = [(places[commit], statistics.median(found)) for commit, found in scores.items()]
+    label = "MLX / kernel" if past.by_reference else f"time,{unit}"
+    return Plot(
+        f"Past of {numbers.label(row.task, row.dtype, row.size)}",
+        _commit_axis(commits),
+        _score_axis(label, [dot.y for dot in dots], dots),
+        curves=[Curve(curve, "line-5")],
+        dots=dots,
+        height=200,
+        top=12,
+        bottom=56,
+    )
+
+
+def _commit_of(each: PastResult) -> str:
+    """Return the commit of a result; outside of a repository its date."""
+    return each.commit or each.recorded_at[:10]
+
+
+def _commit_axis(commits: Sequence[str]) -> Axis:
+    step = math.ceil(len(commits) / MOST_LABELS)
+    # The latest has a label always.
+    labelled = range((len(commits) - 1) % step, len(commits), step)
+    ticks = [(0.5 + place, revision_text(commits[place])) for place in labelled]
+    return Axis("commit, the latest at the right", 0, len(commits), ticks, has_grid=False)
+
+
+def _score_axis(label: str, values: Sequence[float], dots: Sequence[Dot]) -> Axis:
+    """Return an axis with all values, and their intervals as far as they are not much wider."""
+    ends = [end for dot in dots for end in dot.ends or ()]
+    low = max(min([*values, *ends]), min(values) / BEYOND_VALUES)
+    high = min(max([*values, *ends]), max(values) * BEYOND_VALUES)
+    margin = 0.05 * (high - low) or 0.05 * high
+    return Axis.over_range(label, low - margin, high + margin)
+
+
 def _board(board: Board, number: int) -> dict[str, Any]:
     """Return what the template shows of a board."""
     engine = f", {board.engine}" if board.engine else ""
@@ -193,20 +268,21 @@ def _board(board: Board, number: int) -> dict[str, Any]:
                 "tokens": split_source(separate_headers(row.source)[0]),
                 "headers": separate_headers(row.source)[1],
                 "strip": _draw_strip(row),
+                "past": plot_past(row),
                 "bar": bar,
             }
             for row, anchor, bar in zip(board.rows, anchors, _draw_bars(board.rows), strict=True)
         ],
         "plot": plot,
-        "plot_caption": _explain_plot(board, simulated=simulation is not None),
+        "plot_caption": _explain_plot(board),
     }
 
 
-def _explain_plot(board: Board, *, simulated: bool) -> str:
-    reason = SIMULATED if simulated else UNKNOWN_PEAKS
-    text = f"No roof is drawn: {reason.removeprefix('no roof: ')}."
+def _explain_plot(board: Board) -> str:
+    text = f"No roof is drawn: {board.without_peaks or UNKNOWN_PEAKS}."
     if board.peaks is not None:
-        text = "Above the slope are passes whose inputs stayed in the caches."
+        text = explain_peaks(board.peaks)
+        text += " Above a slope are passes whose inputs stayed in faster caches."
     bare = sum(row.time_ns is not None and not row.intensity for row in board.rows)
     if bare:
         text += f" {numbers.count(bare, 'kernel')} without arithmetic cannot be drawn here."

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from metalbench.compare.results import TaskHistory, group_histories
 from metalbench.devices import find_kind
-from metalbench.measure.analysis import Peaks
+from metalbench.measure.device_limits import Peaks
 from metalbench.measure.measurement import LAUNCH_BOUND
 from metalbench.report import numbers
 from metalbench.report.summary import summary_lines
 from metalbench.report.warnings import brief_mark_lines, list_marks
 from metalbench.stats import Interval, Verdict, geometric_mean
+from metalbench.store.history import HistoryEntry
 from metalbench.store.records import Record, RecordPlace
-from metalbench.store.result import DeviceFacts, Result, Status
+from metalbench.store.result import Case, DeviceFacts, Result, Status
 from metalbench.store.stored_run import StoredResult, StoredRun
 
 if TYPE_CHECKING:
@@ -42,12 +44,39 @@ class RecordStep:
     origin: str
 
 
+# Results of one kernel in the graph of its past.
+MOST_PAST = 20
+
+
+@dataclass(frozen=True)
+class PastResult:
+    """One earlier or the present result of a kernel: its score, its commit and its run.
+
+    `commit` is the commit of the kernels, "" if it is unknown. `is_same` is whether source and
+    tunables are those of the present result.
+    """
+
+    score: Interval
+    commit: str
+    recorded_at: str
+    run: int
+    is_same: bool
+
+
+@dataclass(frozen=True)
+class Past:
+    """Comparable results of a kernel, the latest last: ratios to MLX, or else times in ns."""
+
+    by_reference: bool
+    results: tuple[PastResult, ...]
+
+
 @dataclass(frozen=True)
 class KernelRow:
     """One kernel. Times are in ns; `gflops` and `gbytes_per_s` are in 10^9 per second.
 
     `failures` are messages; `history` is the latest first, empty for a run. `samples_ns` are times
-    of the kernel in their order, at most `MOST_SAMPLES`.
+    of the kernel in their order, at most `MOST_SAMPLES`. `past` are results of other runs, too.
     """
 
     task: str
@@ -73,6 +102,7 @@ class KernelRow:
     facts: tuple[tuple[str, str], ...] = ()
     history: tuple[RecordStep, ...] = ()
     samples_ns: tuple[float, ...] = ()
+    past: Past | None = None
 
     @property
     def intensity(self) -> float | None:
@@ -86,7 +116,7 @@ class KernelRow:
 class Board:
     """The kernels on one device in one execution mode, which are comparable only with each other.
 
-    `peaks` are the device's limits, if known.
+    `peaks` are the device's limits. Where they are unknown, `without_peaks` is the reason.
     """
 
     device: DeviceFacts
@@ -94,6 +124,7 @@ class Board:
     rows: tuple[KernelRow, ...]
     lines: tuple[str, ...] = ()
     peaks: Peaks | None = None
+    without_peaks: str = ""
 
 
 @dataclass(frozen=True)
@@ -111,6 +142,25 @@ class Page:
         return any(row.history for board in self.boards for row in board.rows)
 
 
+# The limits of a device for kernels of some element types, or None and the reason.
+FindPeaks = Callable[[DeviceFacts, Collection[str]], tuple[Peaks | None, str]]
+
+
+def make_board(
+    device: DeviceFacts,
+    engine: str,
+    rows: tuple[KernelRow, ...],
+    lines: tuple[str, ...] = (),
+    *,
+    find_peaks: FindPeaks | None,
+) -> Board:
+    """Return a board with the limits that `find_peaks` returns for the device."""
+    if find_peaks is None:
+        return Board(device, engine, rows, lines)
+    peaks, why = find_peaks(device, {row.dtype for row in rows if row.gflops is not None})
+    return Board(device, engine, rows, lines, peaks, why)
+
+
 # A page of records: a board for each device.
 
 RULE = (
@@ -121,11 +171,18 @@ RULE = (
 
 
 def page_of_records(
-    records: Sequence[Record], history: Callable[[RecordPlace], Sequence[Record]]
+    records: Sequence[Record],
+    history: Callable[[RecordPlace], Sequence[Record]],
+    find_peaks: FindPeaks | None = None,
 ) -> Page:
     """Return a page of `records`, each with the previous ones that `history` returns."""
     boards = tuple(
-        Board(same[0].place.device, same[0].place.engine, _rows(same, history))
+        make_board(
+            same[0].place.device,
+            same[0].place.engine,
+            _rows(same, history),
+            find_peaks=find_peaks,
+        )
         for same in by_device(records)
     )
     return Page("MetalBench records", RULE, boards)
@@ -228,25 +285,39 @@ def page_of_results(
     seconds: float,
     *,
     command_line: str = "",
+    commit: str | None = None,
+    pasts: Mapping[ResultKey, Past] | None = None,
+    find_peaks: FindPeaks | None = None,
 ) -> Page:
-    """Return a page of a run that took `seconds` and has ended just now."""
+    """Return a page of a run that took `seconds` and has ended just now.
+
+    `commit` is that of the project, `pasts` are from `read_pasts`.
+    """
     facts = _result_facts(environment)
-    rows = tuple(_result_row(result, facts) for result in results)
+    known = pasts or {}
+    rows = tuple(_result_row(result, facts, known.get(_key(result.case))) for result in results)
     engine = environment.engine if find_kind(device.kind).is_simulated else ""
     lines = (*summary_lines(results, seconds), *brief_mark_lines(results))
     now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    run = _run_facts(now, command_line, environment.revision, environment.as_dict())
-    return Page("MetalBench run", WHAT, (Board(device, engine, rows, lines),), run)
+    revision = environment.revision
+    run = _run_facts(now, command_line, commit, revision, environment.as_dict())
+    board = make_board(device, engine, rows, lines, find_peaks=find_peaks)
+    return Page("MetalBench run", WHAT, (board,), run)
 
 
 def _run_facts(
-    date: str, command_line: str, revision: str | None, environment: Mapping[str, Any]
+    date: str,
+    command_line: str,
+    commit: str | None,
+    revision: str | None,
+    environment: Mapping[str, Any],
 ) -> tuple[tuple[str, str], ...]:
-    """Return date, command, revision and machine of a run, as far as they are known."""
+    """Return date, command, commit, revision and machine of a run, as far as they are known."""
     versions = environment.get("versions", {})
     found = {
         "date": date,
         "command": command_line,
+        "commit": commit or "",
         "MetalBench": " ".join(filter(None, (versions.get("metalbench"), revision))),
         "MLX": versions.get("mlx", ""),
         "machine": ", ".join(filter(None, map(environment.get, ("cpu", "os")))),
@@ -264,7 +335,7 @@ def _result_facts(environment: Environment) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _result_row(result: Result, facts: tuple[tuple[str, str], ...]) -> KernelRow:
+def _result_row(result: Result, facts: tuple[tuple[str, str], ...], past: Past | None) -> KernelRow:
     case, measured, analysis = result.case, result.measurement, result.analysis
     verdict = measured.verdict if measured is not None else None
     work = analysis.work if analysis is not None else None
@@ -291,6 +362,7 @@ def _result_row(result: Result, facts: tuple[tuple[str, str], ...]) -> KernelRow
         failures=tuple(f"at {each.stage}: {each.message}" for each in result.failures),
         facts=facts,
         samples_ns=thin_samples(measured.samples.candidate_ns) if measured is not None else (),
+        past=past,
     )
 
 
@@ -304,17 +376,72 @@ def thin_samples(times_ns: NDArray[Any]) -> tuple[float, ...]:
     return tuple(float(each) for each in times_ns[places])
 
 
+# The past of kernels: results of their tasks under the same conditions.
+
+# A kernel of a run: its task, element type and size.
+ResultKey = tuple[str, str, str]
+# Earlier results of a task that are read, of all element types, sizes and devices.
+MOST_READ = 200
+
+
+def read_pasts(
+    entries: Sequence[HistoryEntry], history: Callable[[str, int], Sequence[HistoryEntry]]
+) -> dict[ResultKey, Past]:
+    """Return the past of every result of a run that was timed more than once.
+
+    `history` returns a task's last results, the latest first, as `Store.history`. Results after the
+    run do not count.
+    """
+    found: dict[ResultKey, Past] = {}
+    for entry in entries:
+        earlier = [each for each in history(entry.task, MOST_READ) if each.id <= entry.id]
+        same = [each for each in earlier if each.conditions == entry.conditions]
+        for past in group_histories(same):
+            timed = past.timed[:MOST_PAST]
+            if len(timed) > 1:
+                results = tuple(_past_result(each, entry, past) for each in reversed(timed))
+                found[_key(entry)] = Past(past.by_reference, results)
+    return found
+
+
+def _past_result(each: HistoryEntry, present: HistoryEntry, past: TaskHistory) -> PastResult:
+    score = each.ratio if past.by_reference else (each.gpu_ns or each.kernel_ns)
+    assert score is not None
+    here, now = (each.source_hash, each.tunables), (present.source_hash, present.tunables)
+    return PastResult(score, each.commit or "", each.recorded_at, each.run, here == now)
+
+
+def _key(of: HistoryEntry | Case) -> ResultKey:
+    return of.task, of.dtype, of.size
+
+
 # A page of a stored run.
 
 
-def page_of_run(run: StoredRun, samples: Callable[[int], Mapping[str, NDArray[Any]]]) -> Page:
-    """Return a page of a run of the store; `samples` returns those of a result's number."""
+def page_of_run(
+    run: StoredRun,
+    samples: Callable[[int], Mapping[str, NDArray[Any]]],
+    history: Callable[[str, int], Sequence[HistoryEntry]],
+    find_peaks: FindPeaks | None = None,
+) -> Page:
+    """Return a page of a run of the store.
+
+    `samples` returns those of a result's number, `history` a task's last results.
+    """
     entries = [each.entry for each in run.results]
-    engine = entries[0].engine if run.device.simulated else ""
-    rows = tuple(_row_of_stored(each, samples(each.entry.id)) for each in run.results)
-    facts = _run_facts(run.started_at, run.command_line, entries[0].revision, run.environment)
+    first = entries[0]
+    engine = first.engine if run.device.simulated else ""
+    pasts = read_pasts(entries, history)
+    rows = tuple(
+        replace(_row_of_stored(each, samples(each.entry.id)), past=pasts.get(_key(each.entry)))
+        for each in run.results
+    )
+    facts = _run_facts(
+        run.started_at, run.command_line, first.project_revision, first.revision, run.environment
+    )
     ended = run.outcome or "not finished"
-    board = Board(run.device, engine, rows, tuple(_summarise_run(run)))
+    lines = tuple(_summarise_run(run))
+    board = make_board(run.device, engine, rows, lines, find_peaks=find_peaks)
     return Page(f"MetalBench run {run.number}", WHAT, (board,), (*facts, ("state", ended)))
 
 

@@ -6,9 +6,9 @@ multicore architectures", CACM 52 (2009).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from metalbench.measure.analysis import Peaks
+from metalbench.measure.device_limits import Peaks
 from metalbench.report import numbers
 from metalbench.report.chart import Axis, Curve, Dot, Plot
 from metalbench.report.page.model import KernelRow
@@ -54,16 +54,39 @@ def roofline_plot(
     title = "Throughput against arithmetic intensity"
     if peaks is None:
         return Plot(title, across, up, dots=dots)
-    first = max(across.low, up.low / peaks.gbytes_per_s)
-    ridge = (peaks.gflops / peaks.gbytes_per_s, peaks.gflops)
-    roof = [(first, first * peaks.gbytes_per_s), ridge, (across.high, peaks.gflops)]
-    compute, memory = map(numbers.significant, (peaks.gflops, peaks.gbytes_per_s))
-    note = f"{compute} GFLOP/s, {memory} GB/s ({peaks.source})"
+    roof = [*_slope(peaks.gbytes_per_s, peaks.gflops, across, up), (across.high, peaks.gflops)]
+    curves = [Curve(roof, "roof", f"memory: {_rate(peaks.gbytes_per_s)}")]
+    if peaks.cache_gbytes_per_s is not None:
+        slope = list(_slope(peaks.cache_gbytes_per_s, peaks.gflops, across, up))
+        title_of_slope = f"last-level cache: {_rate(peaks.cache_gbytes_per_s)}"
+        curves.append(Curve(slope, "roof cache", title_of_slope))
     return Plot(
         title,
         across,
         up,
-        curves=[Curve(roof, "roof")],
+        curves=curves,
         dots=dots,
-        notes=[(across.high, peaks.gflops, note)],
+        notes=[(across.high, peaks.gflops, f"{numbers.significant(peaks.gflops)} GFLOP/s")],
     )
+
+
+def explain_peaks(peaks: Peaks) -> str:
+    """Return the figures of a roof and their source as a sentence."""
+    cache = peaks.cache_gbytes_per_s
+    lines = f"{numbers.significant(peaks.gflops)} GFLOP/s, memory {_rate(peaks.gbytes_per_s)}"
+    if cache is not None:
+        lines += f", and dashed the last-level cache, {_rate(cache)}"
+    return f"The roof: {lines} ({peaks.source})."
+
+
+def _rate(gbytes_per_s: float) -> str:
+    return f"{numbers.significant(gbytes_per_s)} GB/s"
+
+
+def _slope(
+    gbytes_per_s: float, gflops: float, across: Axis, up: Axis
+) -> Iterator[tuple[float, float]]:
+    """Yield the ends of a bandwidth's line: at the edge of the plot, and at `gflops`."""
+    first = max(across.low, up.low / gbytes_per_s)
+    yield first, first * gbytes_per_s
+    yield gflops / gbytes_per_s, gflops

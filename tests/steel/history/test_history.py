@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from example_results import measurement
+from older_stores import downgrade
 
 from agent_steel.attempt import Attempt, Status, Target
 from agent_steel.history import History, Place
@@ -100,12 +100,7 @@ def test_an_attempt_of_no_session_is_refused(path: Path) -> None:
 
 def test_a_store_of_the_version_before_gets_the_tables(path: Path) -> None:
     Store(path).close()
-    with sqlite3.connect(path) as raw:
-        for table in ("evaluations", "attempt_samples", "attempts", "sessions", "records"):
-            raw.execute(f"DROP TABLE {table}")
-        raw.execute("ALTER TABLE runs DROP COLUMN project")
-        raw.execute("PRAGMA user_version = 5")
-    raw.close()
+    downgrade(path, 5)
     with Store(path) as store:
         history = History(store)
         history.begin({})
@@ -117,13 +112,7 @@ def test_attempts_of_an_older_store_are_read(path: Path) -> None:
         history = History(store)
         history.begin({})
         before = history.add(PLACE, replace(EMPTY, ratio=Interval(1.5, 1.4, 1.6)))
-    with sqlite3.connect(path) as raw:
-        for column in ("steadiness", "steadiness_low", "steadiness_high"):
-            raw.execute(f"ALTER TABLE attempts DROP COLUMN {column}")
-        raw.execute("DROP TABLE evaluations")
-        raw.execute("ALTER TABLE runs DROP COLUMN project")
-        raw.execute("PRAGMA user_version = 6")
-    raw.close()
+    downgrade(path, 6)
     with Store(path) as store:
         history = History(store)
         assert history.attempts(PLACE) == (before,)

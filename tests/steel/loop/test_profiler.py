@@ -15,7 +15,8 @@ from agent_steel.proposal import Diagnosis
 from agent_steel.roofline import measure_roofline
 from metalbench import _core
 from metalbench.kernel.header import parse
-from metalbench.measure.analysis import Peaks, analyse
+from metalbench.measure.analysis import analyse
+from metalbench.measure.device_limits import Peaks
 from metalbench.profiling.prediction import find_gpu_chip
 from metalbench.run.trial import device_facts
 from metalbench.sandbox.resources import Limits
