@@ -65,16 +65,29 @@ HostFunction function_from(nb::object function) {
   };
 }
 
+// A queue, and the device whose pipelines it runs.
+struct BoundQueue {
+  std::shared_ptr<Device> device;
+  std::shared_ptr<Queue> queue;
+};
+
+struct BoundPlan {
+  std::shared_ptr<Device> device;
+  std::shared_ptr<ExecutionPlan> plan;
+};
+
 PlanBlock block_from(const nb::handle& record);
 
 PlanStep step_from(const nb::handle& record) {
   PlanStep step;
   step.where = member<std::string>(record, "where");
   const auto kind = member<std::string>(record, "kind");
-  step.kind = kind == "kernels"     ? PlanStep::Kind::kernels
-              : kind == "while"     ? PlanStep::Kind::loop
-              : kind == "host_call" ? PlanStep::Kind::host_call
-                                    : PlanStep::Kind::choice;
+  step.kind = kind == "kernels"      ? PlanStep::Kind::kernels
+              : kind == "while"      ? PlanStep::Kind::loop
+              : kind == "host_call"  ? PlanStep::Kind::host_call
+              : kind == "host_begin" ? PlanStep::Kind::host_begin
+              : kind == "host_end"   ? PlanStep::Kind::host_end
+                                     : PlanStep::Kind::choice;
   step.is_two_way = kind == "if";
   for (const nb::handle each : record["kernels"]) step.kernels.push_back(call_from(each));
   step.operands = member<std::vector<Slot>>(record, "operands");
@@ -86,6 +99,9 @@ PlanStep step_from(const nb::handle& record) {
   if (!nb::object(record["counter"]).is_none()) step.counter = counter_from(record["counter"]);
   const nb::object function = record["function"];
   if (!function.is_none()) step.function = function_from(function);
+  const nb::object host_plan = record["host_plan"];
+  if (!host_plan.is_none()) step.host_plan = nb::cast<BoundPlan&>(host_plan).plan;
+  step.host_run = member<std::uint32_t>(record, "host_run");
   for (const nb::handle each : record["blocks"]) step.blocks.push_back(block_from(each));
   step.ended = member<std::vector<Slot>>(record, "ended");
   return step;
@@ -99,17 +115,6 @@ PlanBlock block_from(const nb::handle& record) {
   block.own = member<std::vector<Slot>>(record, "own");
   return block;
 }
-
-// A queue, and the device whose pipelines it runs.
-struct BoundQueue {
-  std::shared_ptr<Device> device;
-  std::shared_ptr<Queue> queue;
-};
-
-struct BoundPlan {
-  std::shared_ptr<Device> device;
-  std::shared_ptr<ExecutionPlan> plan;
-};
 
 void construct_plan(BoundPlan* self, const BoundQueue& queue, const nb::object& program,
                     const std::vector<std::pair<Slot, Buffer>>& constants, std::size_t slots,

@@ -73,6 +73,11 @@ std::vector<Buffer> ExecutionPlan::run(std::vector<Buffer> arguments, double run
                                        InterruptPoll interrupted,
                                        std::shared_ptr<QueueMarker>* end) {
   const std::lock_guard lock(queue_->mutex());
+  // Also after an error, no host region of this run goes on.
+  struct EndOfHostRuns {
+    ExecutionPlan& plan;
+    ~EndOfHostRuns() { plan.host_runs_.clear(); }
+  } const end_of_host_runs{*this};
   std::optional<SteadyClock::time_point> deadline;
   if (run_limit > 0) {
     deadline = SteadyClock::now() + std::chrono::duration_cast<SteadyClock::duration>(
@@ -92,7 +97,8 @@ std::vector<Buffer> ExecutionPlan::run(std::vector<Buffer> arguments, double run
     queue_->discard();
     char limit[64];
     std::snprintf(limit, sizeof limit, "time limit of %g s for the run reached", run_limit);
-    const bool is_over = deadline && SteadyClock::now() >= *deadline;
+    const bool is_of_region = current_ != nullptr && current_->kind == PlanStep::Kind::host_end;
+    const bool is_over = deadline && SteadyClock::now() >= *deadline && !is_of_region;
     throw TimeLimitExceeded(describe_time_limit(is_over ? limit : error.what()));
   } catch (...) {
     queue_->discard();
@@ -159,6 +165,10 @@ void ExecutionPlan::run_step(PlanStep& step) {
       return run_choice(step);
     case PlanStep::Kind::host_call:
       return run_host_call(step);
+    case PlanStep::Kind::host_begin:
+      return begin_host_run(step);
+    case PlanStep::Kind::host_end:
+      return end_host_run(step);
   }
 }
 
@@ -305,6 +315,8 @@ void ExecutionPlan::run_host_call(PlanStep& step) {
   memory.swap(memory_);
   std::vector<std::pair<const PlanStep*, std::uint64_t>> loops;
   loops.swap(loops_);
+  std::map<std::uint32_t, HostRun> host_runs;
+  host_runs.swap(host_runs_);
   const Queue::Limits limits = queue_->limits();
   std::vector<Bytes> found;
   {
@@ -312,6 +324,7 @@ void ExecutionPlan::run_host_call(PlanStep& step) {
     found = step.function(std::move(arguments));
   }
   queue_->set_limits(limits);
+  host_runs.swap(host_runs_);
   loops.swap(loops_);
   memory.swap(memory_);
   current_ = &step;
@@ -328,6 +341,48 @@ void ExecutionPlan::run_host_call(PlanStep& step) {
     if (checked_) memory_[slot]->mark_written();
   }
   queue_->check_limits();
+}
+
+void ExecutionPlan::begin_host_run(PlanStep& step) {
+  if (records_) throw DispatchError(step.where + ": a list of dispatches has no host regions");
+  Queue& queue = *step.host_plan->queue();
+  std::vector<Buffer> arguments;
+  for (const Slot slot : step.operands) {
+    const std::lock_guard lock(queue.mutex());
+    arguments.push_back(queue.allocate(memory_[slot]->size()));
+    queue_->read(arguments.back().bytes().data(), *memory_[slot]);
+  }
+  double run_limit = 0;
+  if (const auto& deadline = queue_->limits().deadline) {
+    const std::chrono::duration<double> left = *deadline - SteadyClock::now();
+    run_limit = std::max(left.count(), 1e-9);
+  }
+  HostRun& run = host_runs_[step.host_run];
+  run.results =
+      std::async(std::launch::async, [plan = step.host_plan, run_limit, cancelled = run.cancelled,
+                                      given = std::move(arguments)]() mutable {
+        return plan->run(std::move(given), run_limit, [cancelled] { return cancelled->load(); });
+      });
+}
+
+void ExecutionPlan::end_host_run(PlanStep& step) {
+  const auto found = host_runs_.find(step.host_run);
+  if (found == host_runs_.end()) throw DispatchError(step.where + ": the region has not begun");
+  try {
+    while (found->second.results.wait_for(poll_period) != std::future_status::ready) {
+      queue_->check_limits();
+    }
+  } catch (const TimeLimitExceeded&) {
+    // The region has the same limit, and its error names the operation.
+  }
+  const std::vector<Buffer> results = found->second.results.get();
+  host_runs_.erase(found);
+  for (std::size_t i = 0; i < step.results.size(); ++i) {
+    const auto& [slot, bytes] = step.results[i];
+    memory_[slot] = allocate(bytes);
+    queue_->write(*memory_[slot], results[i].bytes().data());
+    if (checked_) memory_[slot]->mark_written();
+  }
 }
 
 std::vector<Buffer> ExecutionPlan::take_returned(const PlanBlock& block) {

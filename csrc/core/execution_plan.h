@@ -1,9 +1,11 @@
 // A program of kernels and control flow, as metalbench.hlo plans it, and its execution on a queue.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <map>
 #include <memory>
 #include <optional>
@@ -48,9 +50,12 @@ struct LoopCounter {
 using HostFunction = std::function<std::vector<Bytes>(std::vector<Bytes>)>;
 
 struct PlanBlock;
+class ExecutionPlan;
 
 struct PlanStep {
-  enum class Kind { kernels, loop, choice, host_call };
+  // A host region begins with a copy of its operands, and runs on another thread until its end,
+  // which copies its results. Kernels of the steps between run at the same time.
+  enum class Kind { kernels, loop, choice, host_call, host_begin, host_end };
   Kind kind = Kind::kernels;
   std::string where;  // beginning of error messages
   std::vector<KernelCall> kernels;
@@ -64,7 +69,9 @@ struct PlanStep {
   std::optional<Slot> updated;
   std::optional<LoopCounter> counter;
   HostFunction function;
-  bool is_two_way = false;        // a choice between two blocks by a truth value
+  std::shared_ptr<ExecutionPlan> host_plan;  // of host_begin; it has its own queue
+  std::uint32_t host_run = 0;                // number of the host region that begins or ends
+  bool is_two_way = false;                   // a choice between two blocks by a truth value
   std::vector<PlanBlock> blocks;  // condition and body of a loop; the alternatives of a choice
   std::vector<Slot> ended;        // values without later uses
 };
@@ -103,7 +110,15 @@ class ExecutionPlan {
   [[nodiscard]] const std::shared_ptr<Queue>& queue() const { return queue_; }
 
  private:
-  using Submit = std::function<void(KernelCall&, std::vector<Buffer>)>;
+  // A run of a host region. The destructor ends it.
+  struct HostRun {
+    HostRun() = default;
+    ~HostRun() { *cancelled = true; }
+    HostRun(const HostRun&) = delete;
+    HostRun& operator=(const HostRun&) = delete;
+    std::shared_ptr<std::atomic<bool>> cancelled = std::make_shared<std::atomic<bool>>(false);
+    std::future<std::vector<Buffer>> results;  // its destructor waits
+  };
 
   void resolve(PlanBlock& block);
   [[nodiscard]] std::vector<Buffer> run_program(std::vector<Buffer> arguments);
@@ -115,6 +130,8 @@ class ExecutionPlan {
   [[nodiscard]] bool condition_holds(PlanBlock& condition, const std::vector<Buffer>& state);
   void run_choice(PlanStep& step);
   void run_host_call(PlanStep& step);
+  void begin_host_run(PlanStep& step);
+  void end_host_run(PlanStep& step);
   [[nodiscard]] std::optional<std::uint64_t> count_iterations(const LoopCounter& counter);
   [[nodiscard]] std::int64_t read_scalar(Slot slot, std::uint32_t bytes, bool is_signed);
   [[nodiscard]] Buffer allocate(std::size_t bytes);
@@ -133,6 +150,7 @@ class ExecutionPlan {
   const PlanStep* current_ = nullptr;
   // The loops that a run is in, innermost last, with their completed iterations.
   std::vector<std::pair<const PlanStep*, std::uint64_t>> loops_;
+  std::map<std::uint32_t, HostRun> host_runs_;  // that have begun
   std::uint32_t polls_ = 0;
   std::chrono::steady_clock::time_point last_poll_;
 };

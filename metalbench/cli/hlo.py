@@ -41,6 +41,15 @@ _level = click.option(
     help="0 gives each operation a kernel, 2 fuses them, 3 has one for what is done to rows.",
 )
 
+_host = click.option(
+    "--host",
+    type=click.Choice(["never", "auto", "always"]),
+    default="never",
+    show_default=True,
+    help="Run sequential parts of the program on the host's processors next to the GPU; auto where "
+    "a cost model expects a gain. `compile --emit plan` shows its decisions.",
+)
+
 
 def _check_pass(
     _context: click.Context, _parameter: click.Parameter, name: str | None
@@ -88,6 +97,7 @@ def hlo() -> None:
     metavar="SECONDS",
     help="End a run that takes longer, such as a loop that never ends.",
 )
+@_host
 @device_option
 def run(model: Path, inputs: str, output: Path | None, **options: Any) -> None:
     """Run MODEL."""
@@ -95,7 +105,7 @@ def run(model: Path, inputs: str, output: Path | None, **options: Any) -> None:
 
     from metalbench.hlo.bench.catalogue import draw_arguments
 
-    made = _executable(model, options["level"], options["device"], options["time_limit"])
+    made = _executable(model, options)
     given = (
         draw_arguments(made.inputs, options["seed"])
         if inputs == "random"
@@ -127,27 +137,28 @@ def run(model: Path, inputs: str, output: Path | None, **options: Any) -> None:
     callback=_check_pass,
     help="Show the graph as it is after this pass.",
 )
+@_host
 @device_option
-def compile_program(
-    model: Path, level: str, emit: str | None, until: str | None, device: str
-) -> None:
+def compile_program(model: Path, emit: str | None, until: str | None, **options: str) -> None:
     """Show what MODEL becomes for a device, which need not be here; nothing is run."""
     from metalbench import _core
     from metalbench.hlo.ir import format_block, format_dot
     from metalbench.hlo.passes.pipeline import run_passes
     from metalbench.hlo.runtime.compilation import import_program
-    from metalbench.hlo.runtime.plan import build_plan, format_source
+    from metalbench.hlo.runtime.host_regions import build_split_plan
+    from metalbench.hlo.runtime.plan import format_source
 
     if until and emit in ("msl", "plan"):
         raise click.UsageError(f"--dump-after shows a graph: expected --emit graph, got {emit}")
+    level, device = int(options["level"]), options["device"]
     kind = _core.open().kind if device == "auto" else device
     block = import_program(_read(model), str(model), until=until)
     if until:
-        run_passes(block, int(level), until, device=kind)
+        run_passes(block, level, until, device=kind)
     if until or emit in ("graph", "dot"):
         echo_source(format_dot(block) if emit == "dot" else format_block(block))
         return
-    made = build_plan(block, int(level), device=kind)
+    made = build_split_plan(block, level, device=kind, choice=options["host"])
     echo_source(made.format_steps() if emit == "plan" else format_source(made))
 
 
@@ -247,11 +258,16 @@ def _read(model: Path) -> bytes:
     return model.read_bytes()
 
 
-def _executable(model: Path, level: str, device: str, run_limit: float) -> Executable:
+def _executable(model: Path, options: dict[str, Any]) -> Executable:
     from metalbench.hlo.runtime.compilation import compile_program
 
     return compile_program(
-        _read(model), level=int(level), device=device, filename=str(model), run_limit=run_limit
+        _read(model),
+        level=int(options["level"]),
+        device=options["device"],
+        filename=str(model),
+        run_limit=options["time_limit"],
+        host=options["host"],
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any
@@ -217,6 +217,33 @@ def replace_values(operation: Operation, new: dict[TensorValue, TensorValue]) ->
         region.returned = [new.get(each, each) for each in region.returned]
 
 
+def copy_block(block: Block, values: Mapping[TensorValue, TensorValue] | None = None) -> Block:
+    """Return a copy with new values and operations; attributes are shared.
+
+    `values` are the new values of those that the block uses and does not define; others stay.
+    """
+    new = dict(values or {})
+    arguments = [TensorValue(each.type) for each in block.arguments]
+    new.update(zip(block.arguments, arguments, strict=True))
+    copied = Block(arguments)
+    for each in block.operations:
+        results = [TensorValue(one.type, None, one.number) for one in each.results]
+        operation = Operation(
+            each.name,
+            [new.get(one, one) for one in each.operands],
+            results,
+            dict(each.attributes),
+            [copy_block(region, new) for region in each.regions],
+            each.location,
+        )
+        for one in results:
+            one.operation = operation
+        new.update(zip(each.results, results, strict=True))
+        copied.operations.append(operation)
+    copied.returned = [new.get(each, each) for each in block.returned]
+    return copied
+
+
 def count_uses(block: Block) -> Counter[TensorValue]:
     """Return how many operations of a block read each value; a returned value counts as a use."""
     found = Counter(block.returned)
@@ -239,7 +266,8 @@ def _format_lines(block: Block, indent: str, names: dict[TensorValue, str]) -> I
     for operation in block.operations:
         results = ", ".join(name(each) for each in operation.results)
         operands = ", ".join(name(each) for each in operation.operands)
-        shown = {key: value for key, value in operation.attributes.items() if key != "value"}
+        hidden = ("value", "plan")
+        shown = {key: value for key, value in operation.attributes.items() if key not in hidden}
         types = ", ".join(str(each.type) for each in operation.results)
         extra = f" {shown}" if shown else ""
         yield f"{indent}  {results} = {operation.name}({operands}){extra} : {types}"

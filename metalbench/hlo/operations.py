@@ -5,8 +5,8 @@ their own tables from it, and `tests/hlo/test_operations.py` compares them. To a
 one entry here. CONTRIBUTING.md lists what operations with attributes or several stages need.
 
 Arities are those of the StableHLO specification, section "Ops". A few operations are not from
-StableHLO: passes make those of the kinds `FUSED`, `FUSED_LOOP`, `PACKING` and `PACKED`, and custom
-calls become those that have a `custom_call`.
+StableHLO: passes make those of the kinds `FUSED`, `FUSED_LOOP`, `PACKING`, `PACKED` and
+`HOST_REGION`, and custom calls become those that have a `custom_call`.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ class OperationKind(Enum):
     FACTORIZATION = "one threadgroup for each matrix"
     CONTROL_FLOW = "the host reads the predicate and runs the regions"
     HOST_CALL = "the host calls a Python function"
+    HOST_REGION = "the begin or the end of operations that the host's processors run"
     PACKING = "a pass makes it: a stage that packs the operand of a product"
     PACKED = "a pass makes it: a loop over operands that are packed"
     FUSED_LOOP = "a pass makes it of a loop: each thread runs all iterations on one element"
@@ -411,6 +412,9 @@ _ALL = (
         results=SOME,
         custom_call="metalbench_host_call",
     ),
+    # The result is empty: the end depends on the begin by it.
+    OperationInfo("host_begin", OperationKind.HOST_REGION, operands=ANY),
+    OperationInfo("host_end", OperationKind.HOST_REGION, operands=ONE, results=SOME),
     OperationInfo(
         "counted_loop", OperationKind.FUSED_LOOP, operands=ANY, results=SOME, regions=ONE
     ),
@@ -451,6 +455,7 @@ ELEMENTWISE = list_names(OperationKind.ELEMENTWISE)
 MOVEMENTS = list_names(OperationKind.MOVEMENT)
 LOOPS = list_names(OperationKind.LOOP, OperationKind.PACKED)
 HOST_CALLS = list_names(OperationKind.HOST_CALL)
+HOST_REGIONS = list_names(OperationKind.HOST_REGION)
 CONTROL_FLOW = list_names(OperationKind.CONTROL_FLOW)
 FUSED = list_names(OperationKind.FUSED)
 FUSED_LOOPS = list_names(OperationKind.FUSED_LOOP)

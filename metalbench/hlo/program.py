@@ -12,6 +12,7 @@ from metalbench.errors import DeclarationError
 from metalbench.hlo.jax_rules import NAME, register_rules
 from metalbench.hlo.runtime.compilation import compile_program, import_program
 from metalbench.hlo.runtime.executable import Executable
+from metalbench.hlo.runtime.host_regions import CHOICES
 from metalbench.hlo.runtime.plan import LEVELS
 from metalbench.mlx import call
 
@@ -50,7 +51,12 @@ class Program:
 
 
 def compile(
-    program: Any, *, level: int = 2, device: str = "auto", filename: str = "<program>"
+    program: Any,
+    *,
+    level: int = 2,
+    device: str = "auto",
+    filename: str = "<program>",
+    host: str = "never",
 ) -> Program | Callable[..., Any]:
     """Compile a program to a callable on arrays.
 
@@ -58,6 +64,8 @@ def compile(
     of `jax.jit(f).lower(...)`. It may also be a Python function: JAX traces it once for each
     combination of argument types, and the callable returns what the function returns. `level` 0
     creates one kernel for each operation, 2 fuses operations, 3 also fuses operations on rows.
+    `host` says whether the host's processors run sequential parts of the program next to a GPU:
+    "never", "auto" (where a cost model expects a gain) or "always".
 
     Raise DeclarationError for another kind of program, and Unsupported with the operation's name
     for an operation that kernels cannot compute.
@@ -65,22 +73,28 @@ def compile(
     if level not in LEVELS:
         expected = ", ".join(str(each) for each in LEVELS)
         raise DeclarationError(f"[hlo] level: expected {expected}, got {level!r}")
+    if host not in CHOICES:
+        raise DeclarationError(f"[hlo] host: expected {', '.join(CHOICES)}, got {host!r}")
     if callable(getattr(program, "compiler_ir", None)):
         program = program.compiler_ir("stablehlo")
     if callable(program) and not hasattr(program, "operation"):
-        return TracedFunction(program, level, device)
+        return TracedFunction(program, level, device, host)
     if not isinstance(program, (str, bytes)) and not hasattr(program, "operation"):
         raise DeclarationError(
             f"[hlo] program: expected text, bytes, a module or a function, got {program!r}"
         )
-    return Program(compile_program(program, level=level, device=device, filename=filename))
+    return Program(
+        compile_program(program, level=level, device=device, filename=filename, host=host)
+    )
 
 
 class TracedFunction:
     """A function of JAX, compiled once for each combination of argument types."""
 
-    def __init__(self, function: Callable[..., Any], level: int, device: str) -> None:
-        self._function, self._level, self._device = function, level, device
+    def __init__(
+        self, function: Callable[..., Any], level: int, device: str, host: str = "never"
+    ) -> None:
+        self._function, self._level, self._device, self._host = function, level, device, host
         self._programs: dict[Any, tuple[Program, Any]] = {}
 
     def __call__(self, *arguments: Any) -> Any:
@@ -96,7 +110,9 @@ class TracedFunction:
             register_rules()
             lowered = jitted.trace(*arguments).lower(lowering_platforms=(NAME,))
             module = lowered.compiler_ir("stablehlo")
-            executable = compile_program(module, level=self._level, device=self._device)
+            executable = compile_program(
+                module, level=self._level, device=self._device, host=self._host
+            )
             self._programs[key] = Program(executable), lowered.out_tree
         program, answer = self._programs[key]
         return jax.tree.unflatten(answer, program(*leaves))

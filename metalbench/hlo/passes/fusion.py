@@ -107,9 +107,17 @@ def choose_inlined_values(block: Block, level: int, whole: Collection[str]) -> s
 
 
 def _find_materialized_values(block: Block, whole: Collection[str]) -> set[TensorValue]:
-    """Return operands and results that need buffers, because their operation has its own kernel."""
+    """Return operands and results that need buffers, because their operation has its own kernel.
+
+    So do results of loops that run during a host region: as a part of a later kernel, they would
+    run after it.
+    """
     kept: set[TensorValue] = set()
+    regions = 0
     for each in block.operations:
+        regions += (each.name == "host_begin") - (each.name == "host_end")
+        if regions and each.name in LOOPS:
+            kept.update(each.results)
         if each.name in whole and not _reads_once(each):
             kept.update(each.find_inputs(), each.results)
         elif each.name in whole or each.name in FUSED:

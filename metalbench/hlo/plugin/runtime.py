@@ -24,6 +24,7 @@ from metalbench.hlo.ir import ELEMENT_TYPES, Block, ElementType, TensorType, fin
 from metalbench.hlo.runtime.compilation import compile_with_facts
 from metalbench.hlo.runtime.costs import count_alias_bytes, count_plan_bytes, count_work
 from metalbench.hlo.runtime.executable import Executable, build_kernels, open_device
+from metalbench.hlo.runtime.host_regions import CHOICES
 from metalbench.hlo.runtime.plan import LEVELS, ExecutionPlan, compute_live_bytes
 
 _MAGIC = b"metalbench program 1\n"
@@ -182,6 +183,8 @@ DEFAULT_LEVEL = 3
 # processors.
 MAX_DEFERRED_KERNELS = 16
 LEVEL_VARIABLE = "METALBENCH_HLO_LEVEL"
+# Variable that says whether the host runs sequential parts of programs (`host_regions.py`).
+HOST_VARIABLE = "METALBENCH_HLO_HOST"
 # Compile option of one program with its level.
 LEVEL_OPTION = "metalbench_level"
 # StableHLO names in the order of PJRT_Buffer_Type.
@@ -218,11 +221,19 @@ def parse_level(text: str, name: str) -> int:
     return int(text)
 
 
+def read_host_choice() -> str:
+    """Return whether the host runs parts of programs. Raise DeclarationError for another text."""
+    text = os.environ.get(HOST_VARIABLE) or CHOICES[0]
+    if text not in CHOICES:
+        raise DeclarationError(f"{HOST_VARIABLE}: expected {', '.join(CHOICES)}, got {text}")
+    return text
+
+
 class Client:
     """One device and its programs. Any thread may call the methods."""
 
     def __init__(self, device: str = "auto") -> None:
-        self._kind, self._level = device, read_level()
+        self._kind, self._level, self._host = device, read_level(), read_host_choice()
         self._device = open_device(device)
         self.queue = _core.Queue(self._device)
         self.has_host_memory = find_kind(self._device.kind).is_simulated
@@ -256,6 +267,7 @@ class Client:
             device=self._kind,
             queue=self.queue,
             may_defer=self._may_defer,
+            host=self._host,
         )
         program = CompiledProgram(code, options, **facts)
         program.types = [NUMBERS[each.element.name] for each in executable.outputs]
@@ -279,7 +291,9 @@ class Client:
         alone.
         """
         count = sum(1 for _ in plan.iterate_kernels())
-        only_kernels = not any(step.plans or step.function for step in plan.steps)
+        only_kernels = not any(
+            step.plans or step.function or step.host_run is not None for step in plan.steps
+        )
         return (
             self.has_host_memory
             and only_kernels

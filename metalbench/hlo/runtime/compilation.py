@@ -25,7 +25,9 @@ from metalbench.hlo.ir import ELEMENT_TYPES, Block, Operation, TensorType, Tenso
 from metalbench.hlo.passes.loops import LoopCounter
 from metalbench.hlo.passes.pipeline import run_initial_passes
 from metalbench.hlo.runtime.executable import Executable, open_device
-from metalbench.hlo.runtime.plan import ExecutionPlan, PlanStep, build_plan
+from metalbench.hlo.runtime.host_regions import build_split_plan
+from metalbench.hlo.runtime.plan import ExecutionPlan, PlanStep
+from metalbench.process import usable_cores
 
 Record = dict[str, Any]
 # A plan with more bytes of constants is not cached: the program has them already.
@@ -110,6 +112,7 @@ class _PlanEncoder:
             "steps": list(map(self.encode_step, plan.steps)),
             "returned": list(map(self.encode_number, plan.block.returned)),
             "temporary": sorted(map(self.encode_number, plan.temporary)),
+            "decisions": plan.decisions,
         }
 
     def encode_step(self, step: PlanStep) -> Record:
@@ -120,6 +123,8 @@ class _PlanEncoder:
             "last_uses": list(map(self.encode_number, step.last_uses)),
             "updated": None if step.updated is None else self.encode_number(step.updated),
             "counter": None if step.counter is None else self.encode_counter(step.counter),
+            "host_plan": None if step.host_plan is None else self.encode_plan(step.host_plan),
+            "host_run": step.host_run,
         }
 
     def encode_counter(self, counter: LoopCounter) -> Record:
@@ -180,7 +185,8 @@ class _PlanDecoder:
         )
         constants = [self.decode_constant(each) for each in record["constants"]]
         steps = [self.decode_step(each) for each in record["steps"]]
-        return ExecutionPlan(block, steps, constants, set(self.decode_values(record["temporary"])))
+        temporary = set(self.decode_values(record["temporary"]))
+        return ExecutionPlan(block, steps, constants, temporary, record["decisions"])
 
     def decode_step(self, record: Record) -> PlanStep:
         return PlanStep(
@@ -190,6 +196,9 @@ class _PlanDecoder:
             self.decode_values(record["last_uses"]),
             None if record["updated"] is None else self._values[record["updated"]],
             None if record["counter"] is None else self.decode_counter(record["counter"]),
+            None,
+            None if record["host_plan"] is None else self.decode_plan(record["host_plan"]),
+            record["host_run"],
         )
 
     def decode_counter(self, record: Record) -> LoopCounter:
@@ -254,14 +263,21 @@ def compile_program(
     device: str = "auto",
     filename: str = "<program>",
     run_limit: float | None = None,
+    host: str = "never",
 ) -> Executable:
     """Compile a program (text, bytes or a module) for a device.
 
-    A run that takes longer than `run_limit` seconds raises TimeLimitExceeded. Raise
-    DeclarationError, Unsupported, OutOfMemoryError or CompileError.
+    `host` is one of CHOICES in `host_regions.py`. A run that takes longer than `run_limit` seconds
+    raises TimeLimitExceeded. Raise DeclarationError, Unsupported, OutOfMemoryError or CompileError.
     """
     executable, _ = compile_with_facts(
-        program, lambda _: {}, which="none", level=level, device=device, filename=filename
+        program,
+        lambda _: {},
+        which="none",
+        level=level,
+        device=device,
+        filename=filename,
+        host=host,
     )
     executable.run_limit = run_limit
     return executable
@@ -277,6 +293,7 @@ def compile_with_facts(
     filename: str = "<program>",
     queue: Queue | None = None,
     may_defer: Callable[[ExecutionPlan], bool] = lambda _: False,
+    host: str = "never",
 ) -> tuple[Executable, dict[str, Any]]:
     """Return the executable of a program, and the facts that `facts_of` returns about its graph.
 
@@ -285,15 +302,17 @@ def compile_with_facts(
     by the first run, or together with those of other programs (`build_kernels`).
     """
     code = program if isinstance(program, (str, bytes)) else program.operation.get_asm()
-    kind = open_device(device).kind
-    key = compute_key(code, f"-O {level}", kind, which)
+    opened = open_device(device)
+    # The choice depends on both processors.
+    processors = f"{opened.name}, {opened.cores}, {usable_cores()}" if host == "auto" else ""
+    key = compute_key(code, f"-O {level}", opened.kind, which, host, processors)
     cached = load_plan(key)
     if cached is not None:
         plan, facts = cached
     else:
         block = import_program(program, filename)
         facts = facts_of(block)
-        plan = build_plan(block, level, device=kind)
+        plan = build_split_plan(block, level, device=opened.kind, cores=opened.cores, choice=host)
         # Functions of the host are those of this process.
         if not plan.calls_host():
             store_plan(key, plan, facts)

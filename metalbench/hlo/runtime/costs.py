@@ -13,7 +13,14 @@ from math import ceil, log2, prod
 
 from metalbench.hlo.codegen import GeneratedKernel
 from metalbench.hlo.ir import Block, Operation
-from metalbench.hlo.operations import FUSED, FUSED_LOOPS, HOST_CALLS, MOVEMENTS, OPERATIONS
+from metalbench.hlo.operations import (
+    FUSED,
+    FUSED_LOOPS,
+    HOST_CALLS,
+    HOST_REGIONS,
+    MOVEMENTS,
+    OPERATIONS,
+)
 from metalbench.hlo.passes.loops import count_iterations, find_loop_counter
 from metalbench.hlo.runtime.plan import ExecutionPlan, PlanStep
 
@@ -39,10 +46,11 @@ class WorkCount:
 
 def count_work(block: Block) -> WorkCount:
     """Return the work of a graph, which may be the region of an operation."""
-    return sum((_count_operation(each) for each in block.operations), WorkCount())
+    return sum((count_operation(each) for each in block.operations), WorkCount())
 
 
-def _count_operation(operation: Operation) -> WorkCount:
+def count_operation(operation: Operation) -> WorkCount:
+    """Return the work of one operation, with that of its regions."""
     count = _COUNTS.get(operation.name)
     if count is not None:
         return count(operation)
@@ -148,7 +156,7 @@ def _count_solve(operation: Operation) -> WorkCount:
 
 
 _COUNTS: dict[str, Callable[[Operation], WorkCount]] = {
-    **dict.fromkeys([*MOVEMENTS, *HOST_CALLS, "pack_panels"], _count_nothing),
+    **dict.fromkeys([*MOVEMENTS, *HOST_CALLS, *HOST_REGIONS, "pack_panels"], _count_nothing),
     **dict.fromkeys(FUSED, _count_regions),
     **dict.fromkeys(["case", "if"], _count_choice),
     "while": _count_loop,

@@ -66,7 +66,7 @@ class Executable:
     @cached_property
     def runner(self) -> _core.ExecutionPlan:
         """Plan that the device runs. First use builds the kernels; raise CompileError."""
-        return _PlanWriter(self.queue, self._compile()).write(self.plan, checked=self.checked)
+        return _PlanWriter(self.queue, self._compile(), checked=self.checked).write(self.plan)
 
     @property
     def source(self) -> str:
@@ -112,7 +112,10 @@ class Executable:
 
     def list_dispatches(self, buffers: Sequence[_core.Buffer]) -> list[_core.Dispatch] | None:
         """Return the dispatches of a run, or None if the host does work between them."""
-        if any(step.plans or step.updated or step.function for step in self.plan.steps):
+        if any(
+            step.plans or step.updated or step.function or step.host_run is not None
+            for step in self.plan.steps
+        ):
             return None
         return self.runner.list_dispatches(list(buffers))
 
@@ -206,17 +209,20 @@ class _PlanWriter:
     Values become slots: numbers of the buffers of a run.
     """
 
-    def __init__(self, queue: _core.Queue, pipelines: Mapping[str, _core.Pipeline]) -> None:
+    def __init__(
+        self, queue: _core.Queue, pipelines: Mapping[str, _core.Pipeline], *, checked: bool
+    ) -> None:
         self._queue, self._pipelines = queue, pipelines
         self._slots: dict[TensorValue, int] = {}
         self._constants: dict[int, _core.Buffer] = {}
+        self._checked = checked
 
-    def write(self, plan: ExecutionPlan, *, checked: bool) -> _core.ExecutionPlan:
+    def write(self, plan: ExecutionPlan) -> _core.ExecutionPlan:
         """Return the runnable plan; its constants are on the device."""
         program = self._write_block(plan)
         constants = list(self._constants.items())
         return _core.ExecutionPlan(
-            self._queue, program, constants, len(self._slots), checked=checked
+            self._queue, program, constants, len(self._slots), checked=self._checked
         )
 
     def _slot(self, value: TensorValue) -> int:
@@ -241,10 +247,15 @@ class _PlanWriter:
     def _write_step(self, step: PlanStep) -> Record:
         operation = step.operation
         kept = {one for each in step.plans for one in each.find_used_values()}
-        operands = operation.operands if step.plans or step.function else []
+        has_kernels = not (step.plans or step.function or step.host_run is not None)
+        operands = [] if has_kernels else operation.operands
+        host_plan = None
+        if step.host_plan is not None:
+            # Its own queue: it runs at the same time as this plan.
+            host_plan = Executable(step.host_plan, device="cpu", checked=self._checked).runner
         movable = {each for each in step.last_uses if each not in kept}
         return {
-            "kind": operation.name if step.plans or step.function else "kernels",
+            "kind": "kernels" if has_kernels else operation.name,
             "where": operation.where,
             "kernels": [self._write_call(each) for each in step.kernels],
             "operands": self._list_slots(operands),
@@ -258,6 +269,8 @@ class _PlanWriter:
             "function": None
             if step.function is None
             else _BoundHostFunction(step.function, operation),
+            "host_plan": host_plan,
+            "host_run": step.host_run or 0,
             "blocks": [self._write_block(each) for each in step.plans],
             "ended": self._list_slots(step.last_uses),
         }

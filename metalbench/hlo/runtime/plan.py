@@ -30,7 +30,7 @@ from metalbench.hlo.codegen import (
     shares_cholesky,
 )
 from metalbench.hlo.ir import Block, Operation, TensorValue
-from metalbench.hlo.operations import CONTROL_FLOW, FUSED_LOOPS, HOST_CALLS
+from metalbench.hlo.operations import CONTROL_FLOW, FUSED_LOOPS, HOST_CALLS, HOST_REGIONS
 from metalbench.hlo.passes.fusion import (
     can_scatter_in_place,
     choose_inlined_values,
@@ -56,11 +56,13 @@ ROW_LEVEL = 3
 
 @dataclass
 class PlanStep:
-    """One operation: its kernels in order, the plans of its regions, or a function of the host.
+    """One operation: its kernels in order, the plans of its regions, or work of the host.
 
     `last_uses` are the values whose live ranges end after this step. The result of a step with an
     `updated` value has its elements where the kernels do not write: it takes over its buffer if
     nothing else refers to it, else a copy. A loop with a `counter` does not need its condition.
+    `function` is one of Python. `host_plan` is that of a host region which begins here, and
+    `host_run` the number of the region that begins or ends here.
     """
 
     operation: Operation
@@ -70,6 +72,8 @@ class PlanStep:
     updated: TensorValue | None = None
     counter: LoopCounter | None = None
     function: HostFunction | None = None
+    host_plan: ExecutionPlan | None = None
+    host_run: int | None = None
 
     @property
     def results(self) -> list[TensorValue]:
@@ -81,7 +85,7 @@ class PlanStep:
         if self.plans:
             used = [one for each in self.plans for one in each.find_used_values()]
             return list(dict.fromkeys([*self.operation.operands, *used]))
-        if self.function:
+        if self.function or self.host_run is not None:
             return list(dict.fromkeys(self.operation.operands))
         updated = [] if self.updated is None else [self.updated]
         return [*updated, *(value for each in self.kernels for value in each.inputs.values())]
@@ -92,13 +96,15 @@ class ExecutionPlan:
     """The steps of a block, and the constants that need buffers.
 
     `temporary` are the values whose buffers can be reused after their live ranges. Buffers that
-    control flow reads or passes on, and returned values, are not temporary.
+    control flow reads or passes on, and returned values, are not temporary. `decisions` tell why
+    operations run on the host or not.
     """
 
     block: Block
     steps: list[PlanStep]
     constants: list[Operation]
     temporary: set[TensorValue] = field(default_factory=set)
+    decisions: list[str] = field(default_factory=list)
 
     def find_used_values(self) -> list[TensorValue]:
         """Return the values that the block uses and does not define."""
@@ -127,7 +133,7 @@ class ExecutionPlan:
 
     def format_steps(self, indent: str = "") -> str:
         """Return the steps as text: kernels with threads and buffers, and control flow."""
-        lines = []
+        lines = [f"{indent}{each}" for each in self.decisions]
         for step in self.steps:
             for kernel in step.kernels:
                 inputs = ", ".join(str(each.type) for each in kernel.inputs.values())
@@ -137,6 +143,10 @@ class ExecutionPlan:
                 )
             if step.function:
                 lines.append(f"{indent}{step.operation.name}, by the host")
+            if step.host_run is not None:
+                lines.append(f"{indent}{step.operation.name} {step.host_run}")
+            if step.host_plan is not None:
+                lines.append(step.host_plan.format_steps(indent + "    "))
             if step.plans:
                 counted = ", counted" if step.counter else ""
                 lines.append(f"{indent}{step.operation.name}, by the host{counted}:")
@@ -195,7 +205,10 @@ class _Planner:
 
     def plan_block(self, block: Block) -> ExecutionPlan:
         """Return the plan of a block."""
-        whole = {*_STAGED, *CONTROL_FLOW, *FACTORIZATIONS, *FUSED_LOOPS, *HOST_CALLS}
+        whole = {
+            *(*_STAGED, *CONTROL_FLOW, *FACTORIZATIONS),
+            *(*FUSED_LOOPS, *HOST_CALLS, *HOST_REGIONS),
+        }
         inlined = choose_inlined_values(block, self._level, whole)
         if self._level:
             self._updates.update(find_updates_in_place(block, inlined))
@@ -218,6 +231,9 @@ class _Planner:
             return PlanStep(operation, plans=plans, counter=counter)
         if operation.name in HOST_CALLS:
             return PlanStep(operation, function=find_function(operation))
+        if operation.name in HOST_REGIONS:
+            plan, number = operation.attributes.get("plan"), operation.attributes["run"]
+            return PlanStep(operation, host_plan=plan, host_run=number)
         if operation.results[0] in self._updates:
             kernel = build_update_kernel(self._make_name(operation), operation, inlined)
             return PlanStep(operation, [self._deduplicate(kernel)], updated=operation.operands[0])
@@ -268,7 +284,14 @@ class _Planner:
 
 def _check_supported(operation: Operation) -> None:
     """Raise Unsupported for operations without a kernel, also inside fused regions."""
-    if operation.name not in {*EMITTERS, *_STAGED, *CONTROL_FLOW, *_KERNELS, *HOST_CALLS}:
+    if operation.name not in {
+        *EMITTERS,
+        *_STAGED,
+        *CONTROL_FLOW,
+        *_KERNELS,
+        *HOST_CALLS,
+        *HOST_REGIONS,
+    }:
         target = operation.attributes.get("call_target_name")
         what = f"@{target} " if target else ""
         raise Unsupported(f"{operation.where}: {what}has no kernel yet")
