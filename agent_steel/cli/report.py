@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -51,11 +52,26 @@ def format_tunables(attempt: Attempt) -> str:
     return f"{attempt.technique or attempt.summary or NO_ANSWER}{values}"
 
 
-class ProgressPrinter:
-    """A listener that prints progress."""
+def format_usage(usage: Usage) -> str:
+    """Return requests, tokens and cost in words; '' without requests."""
+    if not usage.requests:
+        return ""
+    cost = "no price is known" if usage.cost is None else f"${usage.cost:.4f}"
+    return f"{usage.requests} requests, {usage.tokens_in} tokens in, {usage.tokens_out} out: {cost}"
 
-    def __init__(self, log: Console) -> None:
+
+class ProgressPrinter:
+    """A listener that prints progress. `usage` returns what the proposer has used so far."""
+
+    def __init__(self, log: Console, usage: Callable[[], Usage]) -> None:
         self._log = log
+        self._usage = usage
+
+    def __enter__(self) -> ProgressPrinter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Do nothing: lines stay."""
 
     def on_start(self, subject: SearchSubject, best: Attempt, diagnosis: Diagnosis) -> None:
         """Print the bottleneck of the best version."""
@@ -71,9 +87,15 @@ class ProgressPrinter:
         """Print a message."""
         self._say(subject, text, style="bright_black")
 
+    def on_judging(self, subject: SearchSubject, attempt: Attempt) -> None:
+        """Print nothing: the judgement follows."""
+
     def on_judgement(self, subject: SearchSubject, attempt: Attempt) -> None:
         """Print the status of an attempt."""
         text = f"attempt {attempt.number}, {format_tunables(attempt)}: {outcome(attempt)}"
+        used = format_usage(self._usage())
+        if used:
+            text += f" ({used} so far)"
         self._say(subject, text, style=STYLES.get(attempt.status))
 
     def on_end(self, subject: SearchSubject, reason: str) -> None:
@@ -150,7 +172,8 @@ def report(ended: LoopResult, history: History, proposer: Proposer, console: Con
             each.reason,
         )
     wrong = [Text(f"Not tried: {each}", style=WARNING) for each in ended.untried]
-    cost = [Text(line, style=QUIET) for line in _format_cost(proposer.usage)]
+    used = format_usage(proposer.usage)
+    cost = [Text(f"{used}.", style=QUIET)] if used else []
     rows = [table, Text()] if ended.searches else [Text("No kernel was measured."), Text()]
     return Group(*rows, *wrong, *cost, *_next_steps(ended, history))
 
@@ -172,15 +195,6 @@ def _next_steps(ended: LoopResult, history: History) -> list[Any]:
     if any(each.device.simulated for each in improved):
         lines.append("Times are host times of a simulation: faster here says nothing about a GPU.")
     return [Text(line, style=QUIET) for line in lines]
-
-
-def _format_cost(usage: Usage) -> list[str]:
-    if not usage.requests:
-        return []
-    cost = "no price is known" if usage.cost is None else f"${usage.cost:.4f}"
-    return [
-        f"{usage.requests} requests, {usage.tokens_in} tokens in, {usage.tokens_out} out: {cost}."
-    ]
 
 
 def _of(result: SearchResult, attempts: tuple[Attempt, ...]) -> list[Attempt]:

@@ -238,6 +238,7 @@ def _loop(
     history: History,
     log: Console,
 ) -> LoopResult:
+    from agent_steel.cli.live import LiveView
     from agent_steel.cli.report import ProgressPrinter
     from agent_steel.device_lock import DeviceLock
     from agent_steel.loop import Loop
@@ -252,6 +253,8 @@ def _loop(
     lock = DeviceLock.of(subjects[0].device, history.folder)
     site = machine.site
     assert site is not None
+    view = LiveView if log.is_terminal else ProgressPrinter
+    listener = view(log, lambda: proposer.usage)
     tools = Tools(
         history,
         Verifier(
@@ -265,9 +268,10 @@ def _loop(
         lock,
         proposer,
         settings,
-        ProgressPrinter(log),
+        listener,
     )
-    return Loop(session, subjects, tools).run()
+    with listener:
+        return Loop(session, subjects, tools).run()
 
 
 def _as_it_was(

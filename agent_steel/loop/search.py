@@ -193,6 +193,7 @@ class Search:
         best = self._version(rival, f"attempt {rival.number}")
         undecided = attempt.status is Status.UNDECIDED
         repeat = tools.history.count_judgements(attempt.number) if undecided else 0
+        tools.listener.on_judging(subject, attempt)
         try:
             with self._alone():
                 found = tools.verifier.judge(

@@ -115,6 +115,9 @@ class Listener(Protocol):
     def on_message(self, subject: SearchSubject, text: str) -> None:
         """Report the progress of a proposer or of the verifier."""
 
+    def on_judging(self, subject: SearchSubject, attempt: Attempt) -> None:
+        """Report that an attempt is verified and measured from now on."""
+
     def on_judgement(self, subject: SearchSubject, attempt: Attempt) -> None:
         """Report that the status of an attempt is known and stored."""
 
@@ -132,6 +135,9 @@ class Unheard:
         """Ignore the event."""
 
     def on_message(self, subject: SearchSubject, text: str) -> None:
+        """Ignore the event."""
+
+    def on_judging(self, subject: SearchSubject, attempt: Attempt) -> None:
         """Ignore the event."""
 
     def on_judgement(self, subject: SearchSubject, attempt: Attempt) -> None:

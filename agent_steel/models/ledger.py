@@ -98,17 +98,23 @@ class Charge:
 class Ledger:
     """Adds up what all requests have cost; several threads may ask at the same time.
 
-    `max_cost` is in US dollars, for all requests together; None means unlimited. A limit needs a
-    model with a known price.
+    `max_cost` is in US dollars and `token_budget` in tokens, for all requests together; None means
+    unlimited. A limit of the cost needs a model with a known price.
     """
 
-    def __init__(self, prices: Prices, max_cost: float | None = None) -> None:
+    def __init__(
+        self, prices: Prices, max_cost: float | None = None, token_budget: int | None = None
+    ) -> None:
         if max_cost is not None and not max_cost > 0:
             raise ProposerError(f"--max-cost: expected more than 0 US dollars, got {max_cost:g}")
+        if token_budget is not None and token_budget < 1:
+            raise ProposerError(f"--token-budget: expected 1 or more, got {token_budget}")
         self._prices = prices
         self._max_cost = max_cost
+        self._token_budget = token_budget
         self._usage = Usage()
         self._set_aside = 0.0
+        self._tokens_set_aside = 0
         self._changed = threading.Condition()
 
     @property
@@ -142,29 +148,41 @@ class Ledger:
         self.check(model)
         price = self._prices.of(model)
         worst = price.of(tokens_in, tokens_out) if price else 0.0
-        self._reserve(worst)
+        tokens = tokens_in + tokens_out
+        self._reserve(worst, tokens)
         charge = Charge(price)
         try:
             yield charge
         finally:
             with self._changed:
                 self._set_aside = max(0.0, self._set_aside - worst)
+                self._tokens_set_aside -= tokens
                 self._usage += charge.usage
                 self._changed.notify_all()
 
-    def _reserve(self, worst: float) -> None:
+    def _reserve(self, worst: float, tokens: int) -> None:
         with self._changed:
-            while self._max_cost is not None and self._beyond(worst + self._set_aside):
-                if self._beyond(worst) or self._set_aside == 0:
-                    raise SpentError(
-                        f"--max-cost {self._max_cost:g}: {self._usage.cost or 0.0:.4f} US dollars "
-                        f"are spent, and the next request may cost {worst:.4f}; raise the limit, "
-                        "or lower --max-tokens"
-                    )
+            while self._find_excess(worst + self._set_aside, tokens + self._tokens_set_aside):
+                excess = self._find_excess(worst, tokens)
+                if excess:
+                    raise SpentError(f"{excess}; raise the limit, or lower --max-tokens")
                 self._changed.wait()
             self._set_aside += worst
+            self._tokens_set_aside += tokens
 
-    def _beyond(self, more: float) -> bool:
+    def _find_excess(self, worst: float, tokens: int) -> str:
+        """Return which limit this cost and these tokens would exceed, in words; '' for none."""
+        spent = self._usage.cost or 0.0
         # A sum of many small prices may miss the limit itself by a rounding.
-        limit = (self._max_cost or 0.0) * (1 + 1e-12)
-        return (self._usage.cost or 0.0) + more > limit
+        if self._max_cost is not None and spent + worst > self._max_cost * (1 + 1e-12):
+            return (
+                f"--max-cost {self._max_cost:g}: {spent:.4f} US dollars are spent, and the next "
+                f"request may cost {worst:.4f}"
+            )
+        used = self._usage.tokens_in + self._usage.tokens_out
+        if self._token_budget is not None and used + tokens > self._token_budget:
+            return (
+                f"--token-budget {self._token_budget}: {used} tokens are used, and the next "
+                f"request may take {tokens}"
+            )
+        return ""

@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from agent_steel.attempt import OF_SCATTER, TARGET_DESCRIPTIONS, Attempt, Status
+from agent_steel.models.local_paths import remove_local_paths
 from agent_steel.proposal import Brief
 from metalbench.chips import CHIPS, MOST_THREADS, SIMD_WIDTH, THREADGROUP_BYTES, Chip
 from metalbench.devices import find_kind
@@ -71,16 +72,18 @@ def prompt_values(brief: Brief) -> dict[str, str]:
     return {
         "chip": facts_of(brief.device),
         "task": brief.task.name,
-        "description": brief.task.description,
+        "description": remove_local_paths(brief.task.description),
         "dtype": brief.dtype,
         "size": brief.size,
         "extents": ", ".join(f"{name} = {each}" for name, each in brief.extents.items()),
         "target": TARGET_DESCRIPTIONS[brief.target],
         "reference": brief.reference.strip(),
         "bound": brief.diagnosis.bound,
-        "diagnosis": brief.diagnosis.text,
-        "facts": "\n".join(f"* {each.name}: {each.value}" for each in brief.diagnosis.facts),
-        "history": history(brief.attempts, scatter=brief.target in OF_SCATTER),
+        "diagnosis": remove_local_paths(brief.diagnosis.text),
+        "facts": remove_local_paths(
+            "\n".join(f"* {each.name}: {each.value}" for each in brief.diagnosis.facts)
+        ),
+        "history": remove_local_paths(history(brief.attempts, scatter=brief.target in OF_SCATTER)),
         "tunables": _tunables(brief.parent.tunables),
         "source": brief.kernel.source.strip(),
         "included": _format_headers(brief.kernel.source),

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_steel.models import prompt
+from agent_steel.models.local_paths import remove_local_paths
 from agent_steel.models.prompt import facts_of
 from agent_steel.models.providers.model import AnswerForm, Model
 from agent_steel.proposal import Progress, ProposerError, Usage
@@ -77,7 +78,7 @@ class Bench:
                 "welder_repair",
                 task=draft.task,
                 kernel=draft.kernel,
-                faults="\n\n".join(map(str, found.faults)),
+                faults=remove_local_paths("\n\n".join(map(str, found.faults))),
                 **common,
             )
         raise self._error(

@@ -34,6 +34,8 @@ class Options(TypedDict, total=False):
         Where the API is, if not where the provider's usually is.
     max_cost
         The most US dollars that all requests together may cost; None means unlimited.
+    token_budget
+        The most tokens of all requests together, in and out; None means unlimited.
     prices, prompts
         A table of prices and a folder of prompts to take instead of the packaged ones.
     max_tokens
@@ -49,6 +51,7 @@ class Options(TypedDict, total=False):
     model: str | None
     base_url: str | None
     max_cost: float | None
+    token_budget: int | None
     prices: Path | None
     prompts: Path | None
     max_tokens: int
@@ -82,7 +85,9 @@ def create_model(provider: str, **options: Unpack[Options]) -> Model:
     if max_tokens < 1:
         raise ProposerError(f"--max-tokens: expected 1 or more, got {max_tokens}")
     ledger = options.get("ledger") or Ledger(
-        _prices(preset, options.get("prices")), options.get("max_cost")
+        _prices(preset, options.get("prices")),
+        options.get("max_cost"),
+        options.get("token_budget"),
     )
     ledger.check(name)
     url = _check(options.get("base_url") or preset.base_url)

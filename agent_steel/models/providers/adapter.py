@@ -102,6 +102,10 @@ class Adapter(ABC):
             for event in self._limits.within(stream):
                 received.begun = True
                 self._take(event, received)
+                if received.is_too_long:
+                    # The server does not keep to the limit of the request.
+                    received.ending = Ending.CUT
+                    break
         return received.answer()
 
     @abstractmethod

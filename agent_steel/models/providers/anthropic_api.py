@@ -43,6 +43,8 @@ class AnthropicApi(Adapter):
             received.tokens_in = _tokens_in(event.message.usage)
         elif event.type == "content_block_delta" and event.delta.type == "text_delta":
             received.add(event.delta.text)
+        elif event.type == "content_block_delta" and event.delta.type == "thinking_delta":
+            received.add_thought(event.delta.thinking)
         elif event.type == "content_block_delta" and event.delta.type == "input_json_delta":
             received.add_call(event.index, event.delta.partial_json)
         elif event.type == "message_delta":

@@ -102,6 +102,8 @@ class Api(Protocol):
 
 # An answer as it comes in pieces, and what is known of its tokens when it breaks off.
 
+# No tokenizer has more bytes of text in a token, on average.
+MOST_BYTES_A_TOKEN = 8
 # Names of errors within a stream that a retry may fix.
 PASSING = ("overloaded_error", "rate_limit_error", "api_error", "timeout_error", "server_error")
 # An exhausted quota is reported as a rate limit, but waiting does not help.
@@ -114,6 +116,7 @@ class Received:
     """The received part of an answer.
 
     `calls` are the arguments of tool calls by their number: some models answer so unasked.
+    `thoughts` are what a model thinks, which counts as tokens and is not part of the answer.
     """
 
     question: Question
@@ -121,19 +124,35 @@ class Received:
     pieces: list[str] = field(default_factory=list)
     calls: dict[int, list[str]] = field(default_factory=dict)
     refusal: list[str] = field(default_factory=list)
+    thoughts: list[str] = field(default_factory=list)
     begun: bool = False
     ending: Ending | None = None
     tokens_in: int | None = None
     tokens_out: int | None = None
+    nbytes: int = 0
 
     def add(self, text: str) -> None:
         """Add a piece of the answer."""
         self.pieces.append(text)
-        self.heard(text)
+        self._count(text)
+
+    def add_thought(self, text: str) -> None:
+        """Add a piece of what the model thinks."""
+        self.thoughts.append(text)
+        self._count(text)
+
+    @property
+    def is_too_long(self) -> bool:
+        """Whether the answer has more tokens than are allowed, whatever its tokens are."""
+        return self.nbytes > MOST_BYTES_A_TOKEN * self.question.max_tokens
 
     def add_call(self, number: int, text: str) -> None:
         """Add a piece of the arguments of a tool call."""
         self.calls.setdefault(number, []).append(text)
+        self._count(text)
+
+    def _count(self, text: str) -> None:
+        self.nbytes += len(text.encode(errors="replace"))
         self.heard(text)
 
     @property
@@ -156,18 +175,17 @@ class Received:
         """Return tokens as reported by the server, else estimates; 0 before an answer begins."""
         if not self.begun:
             return {"tokens_in": 0, "tokens_out": 0}
-        calls = [piece for parts in self.calls.values() for piece in parts]
-        text = "".join(self.pieces + self.refusal + calls)
+        nbytes = self.nbytes + len("".join(self.refusal).encode(errors="replace"))
         tokens_in, tokens_out = self.tokens_in, self.tokens_out
         return {
             "tokens_in": self.question.tokens_at_most if tokens_in is None else tokens_in,
-            "tokens_out": estimate_tokens(text) if tokens_out is None else tokens_out,
+            "tokens_out": estimate_tokens(nbytes) if tokens_out is None else tokens_out,
         }
 
 
-def estimate_tokens(text: str) -> int:
-    """About how many tokens `text` has, rather more than fewer."""
-    return -(-len(text.encode()) // 2)
+def estimate_tokens(nbytes: int) -> int:
+    """About how many tokens a text of this length has, rather more than fewer."""
+    return -(-nbytes // 2)
 
 
 def translate_errors(

@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from agent_steel.models import prompt
 from agent_steel.models.ledger import Charge, Ledger
+from agent_steel.models.local_paths import remove_local_paths
 from agent_steel.models.prompts import Prompts
 from agent_steel.models.providers.api import (
     Api,
@@ -154,7 +155,7 @@ class _Conversation(Generic[Reply]):
             try:
                 return self._read(answer)
             except ReplyError as error:
-                reason = self._model.without_key(str(error))
+                reason = remove_local_paths(self._model.without_key(str(error)))
             except ProposerError as error:
                 self._note_error(str(error))
                 raise

@@ -67,6 +67,9 @@ class OpenAIApi(Adapter):
             delta = choice.delta
             if delta is not None and delta.content:
                 received.add(delta.content)
+            thought = getattr(delta, "reasoning_content", None) or getattr(delta, "reasoning", None)
+            if isinstance(thought, str):
+                received.add_thought(thought)
             for call in (delta.tool_calls or ()) if delta is not None else ():
                 if call.function is not None and call.function.arguments:
                     received.add_call(call.index, call.function.arguments)

@@ -78,12 +78,21 @@ NAMES = tuple(PRESETS)
 Command = TypeVar("Command", bound=Callable[..., Any])
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
-GIVEN = ("model", "base_url", "max_cost", "max_tokens", "prices", "prompts", "structured")
+GIVEN = (
+    *("model", "base_url", "max_cost", "token_budget", "max_tokens", "prices", "prompts"),
+    "structured",
+)
 
 _OPTIONS = (
     click.option("--model", help="Name of the model; else the provider's default, if it has one."),
     click.option("--base-url", metavar="URL", help="Where the API is, if not at the usual place."),
     click.option("--max-cost", type=float, metavar="USD", help="Most US dollars to spend."),
+    click.option(
+        "--token-budget",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Most tokens of all requests together, in and out.",
+    ),
     click.option(
         "--max-tokens",
         type=int,

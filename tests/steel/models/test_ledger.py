@@ -89,6 +89,29 @@ def test_concurrent_requests_never_exceed_the_limit():
     assert len(refused) == 13
 
 
+def test_concurrent_requests_never_exceed_the_token_budget():
+    ledger = Ledger(Prices(), token_budget=7 * MILLION)
+    refused = []
+
+    def several():
+        for _ in range(5):
+            try:
+                ask(ledger, 1, 1)
+            except SpentError as error:
+                refused.append(str(error))
+
+    threads = [threading.Thread(target=several) for _ in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join(30)
+    assert ledger.usage == Usage(0, 7 * MILLION, None, 7)
+    assert len(refused) == 13
+    assert all(each.startswith("--token-budget 7000000: 7000000") for each in refused)
+    with pytest.raises(ProposerError, match="--token-budget: expected 1 or more"):
+        Ledger(PRICES, token_budget=0)
+
+
 def test_a_model_without_a_price_has_no_cost():
     ledger = Ledger(PRICES)
     ask(ledger, 1, 1, model="other")

@@ -235,7 +235,7 @@ def test_a_missing_server_is_reported(asking, brief):
 
 
 def test_progress_is_reported_during_an_answer(asking, brief):
-    it = asking([kernel(BETTER + "// " + 9000 * "x")])
+    it = asking([kernel(BETTER + "// " + 6500 * "x")])
     it.propose(brief)
     assert it.said[1].startswith("asked scripted, about 0.5 k tokens so far")
     assert 4 <= len(it.said) <= 6
@@ -256,6 +256,27 @@ def test_spent_money_counts_against_the_limit(asking, brief):
     # Each costs 0.03, and what a third may answer is 0.01 without its question.
     assert len(it.server.asked) == 2
     assert e.value.usage == Usage(20_000, 2000, pytest.approx(0.06), 2)
+
+
+def test_an_answer_beyond_the_limit_is_cut_off_here(asking, brief):
+    """A server that does not keep to the limit of the request: 1000 tokens, 8 bytes each."""
+    it = asking([kernel(BETTER + "// " + 20_000 * "x"), GOOD])
+    assert it.propose(brief).source == BETTER
+    correction = it.server.asked[1].turns[-1][1]
+    assert "the answer was cut off at" in correction
+    assert len(it.server.asked[1].turns[1][1]) < 8200
+
+
+def test_the_token_budget_is_checked_before_a_request(asking, brief):
+    it = asking([says("no", tokens_in=9_000, tokens_out=900)] * 9, token_budget=20_000)
+    with pytest.raises(SpentError, match=r"--token-budget 20000: 19800 tokens are used") as e:
+        it.propose(brief)
+    assert len(it.server.asked) == 2
+    assert e.value.usage == Usage(18_000, 1800, pytest.approx(0.054), 2)
+    none = asking([GOOD], token_budget=1000)
+    with pytest.raises(SpentError, match="0 tokens are used"):
+        none.propose(brief)
+    assert none.server.asked == []
 
 
 def test_a_model_without_a_price(asking, brief):
