@@ -102,7 +102,8 @@ class Brief:
     `parent` is the attempt to improve, `kernel` its parsed source. `others` are attempts of other
     lineages, to combine their ideas with it. `attempts` is the whole history of the task, oldest
     first, including earlier sessions. `dtype` and `size` are measured, `extents` are the extents of
-    `size` by name. `reference` is the text of the MLX reference.
+    `size` by name. `reference` is the text of the MLX reference. With `is_predicted` a model
+    predicts the times on `device`.
     """
 
     task: Task
@@ -118,6 +119,7 @@ class Brief:
     round: int
     attempts: Sequence[Attempt] = ()
     others: Sequence[Attempt] = ()
+    is_predicted: bool = False
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from metalbench.cli.options import (
     dtype_option,
     kernel_options,
     limit_options,
+    objective_option,
     seed_option,
     time_option,
 )
@@ -31,6 +32,7 @@ Examples:
   agent_steel --set standard --loop --parallel 4 --strategy beam
   agent_steel --kernel-name softmax --loop --on ssh://mac.local
   agent_steel --kernel-name softmax --provider openai --model MODEL --max-cost 2
+  agent_steel --kernel-name softmax --loop --objective predicted:m4
   agent_steel --resume                   go on where Ctrl-C or a crash has ended it
   agent_steel history softmax            what was tried, as a tree
   agent_steel show 12                    one attempt: source, diagnosis, verdict
@@ -158,6 +160,10 @@ class _Options(ErrorsAreMessages):
     "balanced: either, at neither's expense. compute, memory: what is FASTER, of kernels that "
     "are nearer to that roof; others are left alone.",
 )
+@objective_option(
+    "What decides: times that are measured on the device, or times that a model predicts for an "
+    "Apple GPU such as m4, with probabilities."
+)
 @click.option("--size", metavar="NAME", help="Size to time; else the device's headline.")
 @dtype_option(default="float32", show_default=True, help="Element type.")
 @seed_option("Of the inputs and of the order of samples.")
@@ -198,7 +204,8 @@ def main(ctx: click.Context, /, **options: Any) -> None:
     """Make Metal kernels faster: profile, propose, verify, keep what is truly faster, go on.
 
     A candidate is kept if it is correct at every size and in checked builds, is FASTER than the
-    best so far in pairs, and is so again on other inputs. Every attempt is in the store.
+    best so far in pairs, and is so again on other inputs. With --objective predicted:CHIP it is
+    kept if a model predicts that it is faster. Every attempt is in the store.
     """
     if ctx.invoked_subcommand is not None:
         return

@@ -14,6 +14,7 @@ from metalbench.cli.options import (
     complete_names,
     dtype_option,
     kernel_options,
+    objective_option,
     store_option,
     writable,
     writable_picture,
@@ -74,10 +75,10 @@ def _lineages(history: History, name: str) -> dict[str, list[Attempt]]:
         place = history.place(each.number)
         assert place is not None
         engine = f", {place.engine}" if place.engine else ""
-        title = (
-            f"{name} ({each.dtype}, {each.size}) on {place.device_kind} "
-            f"({place.device_name}, {place.device_cores} cores{engine})"
-        )
+        where = f"on {place.device_kind} ({place.device_name}, {place.device_cores} cores{engine})"
+        if place.is_predicted:
+            where = f"as predicted for {place.device_name} ({place.device_cores} cores)"
+        title = f"{name} ({each.dtype}, {each.size}) {where}"
         found.setdefault(title, []).append(each)
     return found
 
@@ -128,7 +129,7 @@ def show(number: int, db: Path | None) -> None:
     from metalbench.report.console import console
     from metalbench.store.result import format_tunables
 
-    attempt = _attempt(number, db)
+    attempt, is_predicted = _attempt(number, db)
     out = console()
     lines = {
         "attempt": f"{attempt.number} of {attempt.task} ({attempt.dtype}, {attempt.size}), "
@@ -141,7 +142,7 @@ def show(number: int, db: Path | None) -> None:
         "tunables": format_tunables(attempt.tunables),
         "diagnosis": attempt.diagnosis,
         "in its words": attempt.wording,
-        "outcome": outcome(attempt),
+        "outcome": outcome(attempt, is_predicted=is_predicted),
         "error": attempt.error if "\n" in attempt.error else "",
         "proposed": attempt.proposed_at,
         "judged": attempt.judged_at,
@@ -161,7 +162,7 @@ def diff(before: int, after: int, db: Path | None) -> None:
     """Show the lines in which attempt B differs from attempt A, tunables included."""
     from agent_steel.history.history import text_of
 
-    older, newer = _attempt(before, db), _attempt(after, db)
+    (older, _), (newer, _) = _attempt(before, db), _attempt(after, db)
     lines = difflib.unified_diff(
         text_of(older).splitlines(keepends=True),
         text_of(newer).splitlines(keepends=True),
@@ -228,18 +229,20 @@ def log(name: str, db: Path | None, **options: Any) -> None:
         echo()
 
 
-def _attempt(number: int, db: Path | None) -> Attempt:
+def _attempt(number: int, db: Path | None) -> tuple[Attempt, bool]:
+    """Return an attempt, and whether its ratio is predicted."""
     from agent_steel.history import History
     from metalbench.store.database import store_path
     from metalbench.store.store import Store
 
     with Store(store_path(db)) as store:
-        found = History(store).attempt(number)
-        if found is None:
+        history = History(store)
+        found, place = history.attempt(number), history.place(number)
+        if found is None or place is None:
             raise click.ClickException(
                 f"{store.path} has no attempt {number}; `agent_steel history NAME` shows numbers"
             )
-    return found
+    return found, place.is_predicted
 
 
 # ``agent_steel export`` and ``plot``: what the attempts at a kernel came to.
@@ -253,6 +256,7 @@ def _select(command: Any) -> Any:
     for option in (
         kernel_options,
         on_option,
+        objective_option("Of measured or of predicted times."),
         dtype_option(default="float32", show_default=True, help="Element type."),
         click.option("--size", metavar="NAME", help="Size; else the device's headline."),
         click.argument("name", shell_complete=complete_names),
@@ -290,19 +294,24 @@ def export(name: str, out: Path | None, force: bool, **options: Any) -> None:
             f"is; `agent_steel --kernel-name {name} --loop` makes some"
         )
     best = lineage.best(lineage.root(start))
+    device = subject.target_device
+    predicted_for = device.name if subject.chip is not None else ""
     if out is not None and str(out) == "-":
-        echo_source(text_of(best), nl=False)
+        echo_source(text_of(best, predicted_for), nl=False)
         return
     folder = subject.kernel.path.parent
-    path = out or folder / file_name(name, subject.device.chip)
+    path = out or folder / file_name(name, device.chip)
     if path.exists() and not force:
         raise click.ClickException(
             f"{path} exists already; --force replaces it, --out names another"
         )
     if out is None:
-        path = apply_attempt(subject.entry, best, subject.device, options["kernels"])
+        path = apply_attempt(
+            *(subject.entry, best, device, options["kernels"]),
+            is_predicted=subject.chip is not None,
+        )
     else:
-        path = write_attempt(out, best)
+        path = write_attempt(out, best, predicted_for)
     echo(f"Wrote attempt {best.number} to {path}")
 
 
@@ -326,7 +335,9 @@ def plot(name: str, out: Path, **options: Any) -> None:
             f"the store has no attempts at {name} ({subject.dtype}, {subject.size}); "
             f"`agent_steel --kernel-name {name} --loop` makes some"
         )
-    draw(lineage, f"{name} ({subject.dtype}, {subject.size}) on {subject.device.name}", out)
+    how = "on" if subject.chip is None else "as predicted for"
+    title = f"{name} ({subject.dtype}, {subject.size}) {how} {subject.target_device.name}"
+    draw(lineage, title, out)
     echo(f"Wrote {out}")
 
 

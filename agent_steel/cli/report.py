@@ -33,11 +33,12 @@ STYLES = {
 NO_ANSWER = "no answer"
 
 
-def outcome(attempt: Attempt) -> str:
-    """Describe the status of an attempt in one line."""
+def outcome(attempt: Attempt, *, is_predicted: bool = False) -> str:
+    """Describe the status of an attempt in one line; its ratio may be a prediction."""
     from metalbench.report import numbers
 
-    ratio = "" if attempt.ratio is None else f" {numbers.ratio(attempt.ratio)}"
+    how = ", predicted" if is_predicted else ""
+    ratio = "" if attempt.ratio is None else f"{how} {numbers.ratio(attempt.ratio)}"
     if (steady := merit(Target.STABLE, attempt.ratio, attempt.steadiness)) != 1.0:
         ratio += f", {steady:.2g}x as steady"
     reason = "" if attempt.status in (Status.KEPT, Status.BASELINE) else f": {why(attempt)}"
@@ -92,7 +93,8 @@ class ProgressPrinter:
 
     def on_judgement(self, subject: SearchSubject, attempt: Attempt) -> None:
         """Print the status of an attempt."""
-        text = f"attempt {attempt.number}, {format_tunables(attempt)}: {outcome(attempt)}"
+        became = outcome(attempt, is_predicted=subject.chip is not None)
+        text = f"attempt {attempt.number}, {format_tunables(attempt)}: {became}"
         used = format_usage(self._usage())
         if used:
             text += f" ({used} so far)"
@@ -191,8 +193,15 @@ def _next_steps(ended: LoopResult, history: History) -> list[Any]:
             f"`agent_steel history {name}` shows what was tried, `agent_steel export {name}` "
             "writes the best version."
         )
+    chips = sorted({each.chip.name for each in improved if each.chip is not None})
+    if chips:
+        lines.append(
+            f"Gains are predicted for {', '.join(chips)} by a model, and were not measured. "
+            "`metalbench run` on a Mac measures them."
+        )
+    elif improved:
         lines.append("A gain is the product of ratios that were each confirmed in pairs.")
-    if any(each.device.simulated for each in improved):
+    if any(each.device.simulated and each.chip is None for each in improved):
         lines.append("Times are host times of a simulation: faster here says nothing about a GPU.")
     return [Text(line, style=QUIET) for line in lines]
 
@@ -214,9 +223,10 @@ def to_json(ended: LoopResult, history: History, proposer: Proposer) -> str:
     interrupted                 whether --resume goes on
     usage                       {tokens_in, tokens_out, requests, cost}; cost null: not known
     untried                     [why a kernel was not tried]
-    kernels                     [{task, dtype, size, ended, start, best, gain, steadiness,
-                                attempts}]: numbers of attempts, the products of confirmed ratios
-                                of times and of what scatters beyond chance, and `as_json` of each
+    kernels                     [{task, dtype, size, predicted_for, ended, start, best, gain,
+                                steadiness, attempts}]: numbers of attempts, the products of
+                                confirmed ratios of times and of what scatters beyond chance, and
+                                `as_json` of each
     """
     own = history.of_session(ended.session)
     usage = proposer.usage
@@ -236,6 +246,7 @@ def to_json(ended: LoopResult, history: History, proposer: Proposer) -> str:
                 "task": each.subject.entry.name,
                 "dtype": each.subject.dtype,
                 "size": each.subject.size,
+                "predicted_for": None if each.subject.chip is None else each.subject.chip.name,
                 "ended": each.reason,
                 "start": each.start.number,
                 "best": each.best.number,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from metalbench.cli.options import find_objective_chip
 from metalbench.cli.run import SUFFIX
 from metalbench.report.console import echo_document
 
@@ -39,8 +40,10 @@ def tell_plan(
     from metalbench.report import numbers
     from metalbench.store.result import format_tunables
 
-    device = subjects[0].device
+    device, chip = subjects[0].device, subjects[0].chip
     out.print(f"On {device.kind} ({device.name}):", soft_wrap=True)
+    if chip is not None:
+        out.print(f"It only verifies. Times are predicted for {chip.name}, not measured.")
     for each in subjects:
         defaults = format_tunables(each.kernel.resolve_tunables(dtype=each.dtype))
         with_values = f", {defaults}" if defaults else ""
@@ -242,6 +245,7 @@ def _loop(
     from agent_steel.cli.report import ProgressPrinter
     from agent_steel.device_lock import DeviceLock
     from agent_steel.loop import Loop
+    from agent_steel.loop.predicted import PredictionProfiler, PredictionVerifier, Predictor
     from agent_steel.loop.profiler import Profiler
     from agent_steel.loop.search import Tools
     from agent_steel.loop.verifier import Verifier
@@ -249,22 +253,26 @@ def _loop(
     from metalbench.profiling.prediction import find_gpu_chip
 
     seconds, seed = options["seconds"], options["seed"]
-    chip = find_gpu_chip(options["predict"]) if options.get("predict") else None
     lock = DeviceLock.of(subjects[0].device, history.folder)
     site = machine.site
     assert site is not None
     view = LiveView if log.is_terminal else ProgressPrinter
     listener = view(log, lambda: proposer.usage)
+    chip = subjects[0].chip
+    verifier: Verifier | PredictionVerifier
+    if chip is not None:
+        predictor = Predictor(chip)
+        verifier = PredictionVerifier(site, predictor, seed)
+        profiler: Profiler = PredictionProfiler(site, predictor, seed=seed)
+    else:
+        plan, confirmation = Plan(seconds=seconds), Plan(seconds=CONFIRMATION * seconds)
+        verifier = Verifier(site, seed, plan, confirmation, settings.target)
+        shown = find_gpu_chip(options["predict"]) if options.get("predict") else None
+        profiler = Profiler(site, seed=seed, plan=plan, chip=shown)
     tools = Tools(
         history,
-        Verifier(
-            site,
-            seed,
-            Plan(seconds=seconds),
-            Plan(seconds=CONFIRMATION * seconds),
-            settings.target,
-        ),
-        Profiler(site, seed=seed, plan=Plan(seconds=seconds), chip=chip),
+        verifier,
+        profiler,
         lock,
         proposer,
         settings,
@@ -309,6 +317,9 @@ def subjects_for(options: Mapping[str, Any], device: Described) -> list[SearchSu
     from metalbench.kernel.prepare import check_written_for
     from metalbench.run.trial import device_facts
 
+    chip = find_objective_chip(options.get("objective", "time"))
+    if chip is not None:
+        _check_predicted(options)
     names = options["kernel_names"]
     if not (names or options["set_name"] or options["everything"]):
         raise click.UsageError(
@@ -316,20 +327,32 @@ def subjects_for(options: Mapping[str, Any], device: Described) -> list[SearchSu
         )
     subjects = []
     for entry in find(names, options["set_name"], options["kernels"]):
-        kernel = replace(
-            entry.kernel(device, dtype=options["dtype"]), include_dirs=tuple(options["include"])
-        )
+        found = entry.kernel(chip.target if chip else device, dtype=options["dtype"])
+        kernel = replace(found, include_dirs=tuple(options["include"]))
         if names:
             check_written_for(kernel, options["dtype"])
         elif options["dtype"] not in kernel.dtypes:
             continue
         task = entry.task
-        size = options["size"] or task.headline_on(device)
+        size = options["size"] or (task.headline if chip else task.headline_on(device))
         task.check_size(size)
-        subjects.append(SearchSubject(entry, kernel, options["dtype"], size, device_facts(device)))
+        facts = device_facts(device)
+        subjects.append(SearchSubject(entry, kernel, options["dtype"], size, facts, chip))
     if not subjects:
         raise click.UsageError(f"no kernel is written for {options['dtype']}")
     return subjects
+
+
+def _check_predicted(options: Mapping[str, Any]) -> None:
+    """Raise click.UsageError for options that need a measurement."""
+    objective = options["objective"]
+    for name in ("record", "gputrace", "on", "predict"):
+        if options.get(name):
+            raise click.UsageError(f"--{name}: expected none with --objective {objective}")
+    if options.get("target", "speed") != "speed":
+        raise click.UsageError(
+            f"--target: expected speed with --objective {objective}, got {options['target']}"
+        )
 
 
 def _proposer(options: Mapping[str, Any]) -> Proposer:
@@ -405,7 +428,11 @@ def _apply(log: Console, ended: LoopResult, options: dict[str, Any]) -> None:
     for each in ended.searches:
         if each.improved:
             path = apply_attempt(
-                each.subject.entry, each.best, each.subject.device, options["kernels"]
+                each.subject.entry,
+                each.best,
+                each.subject.target_device,
+                options["kernels"],
+                is_predicted=each.subject.chip is not None,
             )
             log.print(f"Wrote {path}", soft_wrap=True)
 

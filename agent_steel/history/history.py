@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -46,13 +47,17 @@ _NAMES = (
     *_PLAIN,
 )
 SELECTED = ", ".join(_NAMES)
+PREDICTED = "predicted"
+# A header line such as `// tune: ...`, or the first line of code.
+_HEADER_OR_CODE = re.compile(r"\s*//\s*\w+:|\s*[^/\s]")
 
 
 @dataclass(frozen=True)
 class Place:
     """The key of a history: device, task, element type and size.
 
-    `engine` is the execution mode of the cpu device, empty for a GPU.
+    `engine` is the execution mode of the cpu device, empty for a GPU. The kind of the device is
+    PREDICTED where its times are predicted.
     """
 
     device_kind: str
@@ -62,6 +67,11 @@ class Place:
     task: str
     dtype: str
     size: str
+
+    @property
+    def is_predicted(self) -> bool:
+        """Whether its times are predicted for the device."""
+        return self.device_kind == PREDICTED
 
     @property
     def columns(self) -> dict[str, object]:
@@ -361,9 +371,23 @@ def _now() -> str:
 # The winner as a file: a kernel as any other, which needs nothing of what found it.
 
 
-def text_of(attempt: Attempt) -> str:
-    """Return the text of an attempt, its values of tunables as the defaults."""
-    return with_defaults(attempt.source, attempt.tunables, dtype=attempt.dtype)
+# The line above the header lines of a version that was chosen by predictions.
+PREDICTED_LINE = "// Chosen by predicted times for {name}, not measured."
+
+
+def text_of(attempt: Attempt, predicted_for: str = "") -> str:
+    """Return the text of an attempt, its values of tunables as the defaults.
+
+    With the name of a chip in `predicted_for`, a comment says that nothing was measured.
+    """
+    text = with_defaults(attempt.source, attempt.tunables, dtype=attempt.dtype)
+    if not predicted_for:
+        return text
+    line = PREDICTED_LINE.format(name=predicted_for)
+    lines = [each for each in text.split("\n") if each != line]
+    # At the end of the prose, which describes the kernel.
+    place = next((i for i, each in enumerate(lines) if _HEADER_OR_CODE.match(each)), 0)
+    return "\n".join([*lines[:place], line, *lines[place:]])
 
 
 def file_name(task: str, chip: str | None) -> str:
@@ -372,7 +396,12 @@ def file_name(task: str, chip: str | None) -> str:
 
 
 def apply_attempt(
-    entry: Entry, attempt: Attempt, device: DeviceFacts, folders: Sequence[Path]
+    entry: Entry,
+    attempt: Attempt,
+    device: DeviceFacts,
+    folders: Sequence[Path],
+    *,
+    is_predicted: bool = False,
 ) -> Path:
     """Write an attempt next to the kernel that it was derived from, and return the file.
 
@@ -388,13 +417,14 @@ def apply_attempt(
             f"`agent_steel export {entry.name} --out FILE` writes the winner elsewhere, and "
             "--kernels names a folder of your own"
         )
-    return write_attempt(folder / file_name(entry.name, device.chip), attempt)
+    predicted_for = device.name if is_predicted else ""
+    return write_attempt(folder / file_name(entry.name, device.chip), attempt, predicted_for)
 
 
-def write_attempt(path: Path, attempt: Attempt) -> Path:
+def write_attempt(path: Path, attempt: Attempt, predicted_for: str = "") -> Path:
     """Write an attempt to `path`, all of it or nothing; raises MachineError if that cannot be."""
     try:
-        replace_file(path, text_of(attempt))
+        replace_file(path, text_of(attempt, predicted_for))
     except OSError as error:
         raise MachineError(
             f"{path} cannot be written: {error.strerror}; name another place with --out"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -105,13 +105,13 @@ class Profiler:
             self._roofs = measure_roofline(self._triers, subject.device)
         found = diagnosis(result, subject.kernel_of(attempt), self._roofs, history)
         more = (
-            *self._counts(subject, attempt),
-            *self._lint(subject, attempt),
+            *self.list_counts(subject, attempt),
+            *self.list_lints(subject, attempt),
             *self._predict(subject, attempt),
         )
         return replace(found, facts=(*found.facts, *more))
 
-    def _lint(self, subject: SearchSubject, attempt: Attempt) -> tuple[Fact, ...]:
+    def list_lints(self, subject: SearchSubject, attempt: Attempt) -> tuple[Fact, ...]:
         """Return the slow places of an attempt's code; none if it cannot be analysed."""
         key = (subject.place, attempt.source_key)
         if key not in self._lints:
@@ -129,7 +129,7 @@ class Profiler:
                 self._lints[key] = ()
         return self._lints[key]
 
-    def _counts(self, subject: SearchSubject, attempt: Attempt) -> tuple[Fact, ...]:
+    def list_counts(self, subject: SearchSubject, attempt: Attempt) -> tuple[Fact, ...]:
         """Return counts of an attempt at the smallest size; none if it cannot be counted."""
         key = (subject.place, attempt.source_key)
         if key not in self._counted:
@@ -173,13 +173,18 @@ class Profiler:
             tunables=attempt.tunables,
         )
         result = self._triers.attempt(subject.device, trial, (), Silent())
+        self.expect_correct(subject, result)
+        return result
+
+    @staticmethod
+    def expect_correct(subject: SearchSubject, result: Result) -> None:
+        """Raise WrongStartError if a version is incorrect."""
         if result.status is not Status.CORRECT:
             said = "; ".join(each.message for each in result.failures)
             raise WrongStartError(
                 f"{subject.entry.name} is not correct, so there is nothing to begin with: {said}; "
                 f"`metalbench run {subject.entry.name}` has the full report"
             )
-        return result
 
 
 def diagnosis(
@@ -204,8 +209,9 @@ def diagnosis(
         *_times(measured),
         *_work(result, place, roofs),
         *_geometry(result),
-        *_text(kernel, result),
-        *_past(history),
+        *describe_text(kernel, result.case.tunables),
+        *(Fact("note", note) for note in result.notes),
+        *describe_past(history),
     )
     return Diagnosis(bound, text, tuple(facts))
 
@@ -248,15 +254,14 @@ def _geometry(result: Result) -> Iterator[Fact]:
         )
 
 
-def _text(kernel: Kernel, result: Result) -> Iterator[Fact]:
+def describe_text(kernel: Kernel, tunables: Mapping[str, int]) -> Iterator[Fact]:
+    """Yield facts of the text of a kernel with the values of its tunables."""
     tokens = lex(kernel.source).text
     for name, words in COUNTED.items():
         yield Fact(f"{name} in the file", str(sum(tokens.count(word) for word in words)))
     yield Fact("math", kernel.math)
     if kernel.tunables:
-        yield Fact("tunables", format_tunables(result.case.tunables))
-    for note in result.notes:
-        yield Fact("note", note)
+        yield Fact("tunables", format_tunables(tunables))
 
 
 def list_slow_places(found: Iterable[CheckFinding]) -> Iterator[Fact]:
@@ -283,7 +288,8 @@ def list_predictions(found: Prediction) -> Iterator[Fact]:
         yield Fact("predicted slow line", f"{Path(file).name}:{line}, {share:.0f} % of the time")
 
 
-def _past(history: Sequence[Attempt]) -> Iterator[Fact]:
+def describe_past(history: Sequence[Attempt]) -> Iterator[Fact]:
+    """Yield facts of earlier attempts: techniques, and those that failed."""
     lineage = Lineage(history)
     techniques = lineage.techniques()
     if techniques:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from agent_steel.attempt import Attempt, Status, misses
 from agent_steel.history.history import ExchangeContext
 from agent_steel.history.lineage import Lineage, rounds_without
+from agent_steel.loop.predicted import PredictionVerifier
 from agent_steel.loop.profiler import Profiler, WrongStartError
 from agent_steel.loop.proposals import (
     AnswerRecorder,
@@ -44,7 +45,7 @@ class Tools:
     """Objects shared by all searches of a loop."""
 
     history: History
-    verifier: Verifier
+    verifier: Verifier | PredictionVerifier
     profiler: Profiler
     lock: DeviceLock
     proposer: Proposer
@@ -249,7 +250,8 @@ class Search:
                 kernel=self.subject.kernel_of(parent),
                 parent=parent,
                 diagnosis=diagnosis,
-                device=self.subject.device,
+                device=self.subject.target_device,
+                is_predicted=self.subject.chip is not None,
                 dtype=self.subject.dtype,
                 size=self.subject.size,
                 extents=self.subject.extents,

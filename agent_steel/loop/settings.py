@@ -10,11 +10,13 @@ from typing import Literal, Protocol
 
 from agent_steel.attempt import Attempt
 from agent_steel.history import Place
+from agent_steel.history.history import PREDICTED
 from agent_steel.proposal import Diagnosis
 from agent_steel.source import source_key, with_source
 from metalbench.kernel.header import Kernel
 from metalbench.kernel.library import Entry
 from metalbench.measure.analysis import Target
+from metalbench.profiling.gpu_chips import GpuChip
 from metalbench.store.environment import engine_on
 from metalbench.store.result import DeviceFacts
 from metalbench.task import Task
@@ -22,13 +24,17 @@ from metalbench.task import Task
 
 @dataclass(frozen=True)
 class SearchSubject:
-    """A kernel of the library as its file is, and where it is to be made faster."""
+    """A kernel of the library as its file is, and where it is to be made faster.
+
+    With a `chip` its times are predicted for that Apple GPU, and `device` only verifies it.
+    """
 
     entry: Entry
     kernel: Kernel
     dtype: str
     size: str
     device: DeviceFacts
+    chip: GpuChip | None = None
 
     @property
     def task(self) -> Task:
@@ -37,7 +43,11 @@ class SearchSubject:
 
     @cached_property
     def place(self) -> Place:
-        """Which history its attempts are of."""
+        """Which history its attempts are of. Predictions and measurements have different ones."""
+        if self.chip is not None:
+            chip = self.chip
+            where = (PREDICTED, chip.name, chip.cores, "")
+            return Place(*where, self.entry.name, self.dtype, self.size)
         device = self.device
         return Place(
             device.kind,
@@ -48,6 +58,14 @@ class SearchSubject:
             self.dtype,
             self.size,
         )
+
+    @property
+    def target_device(self) -> DeviceFacts:
+        """The device that the kernel is made faster for: the chip if times are predicted."""
+        chip = self.chip
+        if chip is None:
+            return self.device
+        return DeviceFacts(chip.target.kind, chip.name, chip.key, chip.cores)
 
     @cached_property
     def extents(self) -> Mapping[str, int]:

@@ -13,6 +13,7 @@ from agent_steel.proposal import Brief
 from metalbench.chips import CHIPS, MOST_THREADS, SIMD_WIDTH, THREADGROUP_BYTES, Chip
 from metalbench.devices import find_kind
 from metalbench.kernel.source_files import find_included_headers, library_folder
+from metalbench.profiling.prediction import DECIDED
 from metalbench.stats import Interval
 
 if TYPE_CHECKING:
@@ -65,6 +66,10 @@ MOST_OTHERS = 2
 LONGEST_HEADERS = 40_000
 LONGEST_ERROR = 400
 LONGEST_SENTENCE = 200
+PREDICTED_TIME = (
+    "time, as a model of the GPU predicts it: nothing is timed. A version is kept if the model "
+    f"says that it is faster with a probability of {DECIDED} or more, which takes a clear gain"
+)
 
 
 def prompt_values(brief: Brief) -> dict[str, str]:
@@ -76,14 +81,20 @@ def prompt_values(brief: Brief) -> dict[str, str]:
         "dtype": brief.dtype,
         "size": brief.size,
         "extents": ", ".join(f"{name} = {each}" for name, each in brief.extents.items()),
-        "target": TARGET_DESCRIPTIONS[brief.target],
+        "target": PREDICTED_TIME if brief.is_predicted else TARGET_DESCRIPTIONS[brief.target],
         "reference": brief.reference.strip(),
         "bound": brief.diagnosis.bound,
         "diagnosis": remove_local_paths(brief.diagnosis.text),
         "facts": remove_local_paths(
             "\n".join(f"* {each.name}: {each.value}" for each in brief.diagnosis.facts)
         ),
-        "history": remove_local_paths(history(brief.attempts, scatter=brief.target in OF_SCATTER)),
+        "history": remove_local_paths(
+            history(
+                brief.attempts,
+                scatter=brief.target in OF_SCATTER,
+                is_predicted=brief.is_predicted,
+            )
+        ),
         "tunables": _tunables(brief.parent.tunables),
         "source": brief.kernel.source.strip(),
         "included": _format_headers(brief.kernel.source),
@@ -91,24 +102,30 @@ def prompt_values(brief: Brief) -> dict[str, str]:
     }
 
 
-def history(attempts: Sequence[Attempt], *, scatter: bool = False) -> str:
+def history(
+    attempts: Sequence[Attempt], *, scatter: bool = False, is_predicted: bool = False
+) -> str:
     """Return the last attempts, oldest first: technique, what became of it, and why."""
     told = [each for each in attempts if each.status is not Status.PENDING]
     if not told:
         return "Nothing yet."
-    lines = [_line(each, scatter=scatter) for each in told[-MOST_ATTEMPTS:]]
+    lines = [
+        _line(each, scatter=scatter, is_predicted=is_predicted) for each in told[-MOST_ATTEMPTS:]
+    ]
     left_out = len(told) - len(lines)
     if left_out:
         lines.insert(0, f"* {left_out} earlier attempts are left out")
     return "\n".join(lines)
 
 
-def _line(each: Attempt, *, scatter: bool) -> str:
+def _line(each: Attempt, *, scatter: bool, is_predicted: bool) -> str:
     of = "" if each.parent is None else f" of number {each.parent}"
     said = f"* number {each.number}{of}, {each.status.value}"
     if each.technique:
         said += f": {each.technique}"
-    if each.ratio is not None:
+    if each.ratio is not None and is_predicted:
+        said += f"; predicted to be {each.ratio.value:.3g} times as fast as what it was made from"
+    elif each.ratio is not None:
         said += f"; {_ratio(each.ratio)} times as fast as what it was made from"
     if scatter and each.steadiness is not None:
         said += f"; {_ratio(each.steadiness)} times as steady"

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from metalbench.compare.results import ResultSet
     from metalbench.kernel.library import Entry
+    from metalbench.profiling.gpu_chips import GpuChip
     from metalbench.sandbox.resources import Limits
     from metalbench.store.store import Store
     from metalbench.workers.pool import Workers
@@ -306,6 +307,35 @@ def dtype_option(*declarations: str, **attributes: Any) -> Callable[[Command], C
     """``--dtype``; with `multiple` also all types at once."""
     choices = (*DTYPES, "all") if attributes.get("multiple") else DTYPES
     return click.option("--dtype", *declarations, type=click.Choice(choices), **attributes)
+
+
+OBJECTIVE = "predicted:"
+
+
+def objective_option(text: str) -> Callable[[Command], Command]:
+    """``--objective``: `time`, or `predicted:CHIP` for an Apple GPU; `text` is its help."""
+    return click.option(
+        "--objective",
+        default="time",
+        show_default=True,
+        metavar="time|predicted:CHIP",
+        help=text,
+    )
+
+
+def find_objective_chip(objective: str) -> GpuChip | None:
+    """Return the chip whose times are predicted, None for `time`. Raise click.UsageError."""
+    if objective == "time":
+        return None
+    if not objective.startswith(OBJECTIVE):
+        raise click.UsageError(f"--objective: expected time or predicted:CHIP, got {objective!r}")
+    from metalbench.errors import DeclarationError
+    from metalbench.profiling.prediction import find_gpu_chip
+
+    try:
+        return find_gpu_chip(objective.removeprefix(OBJECTIVE))
+    except DeclarationError as error:
+        raise click.UsageError(f"--objective: {error}") from error
 
 
 def seed_option(text: str, *, secret: bool = True) -> Callable[[Command], Command]:

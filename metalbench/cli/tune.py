@@ -12,8 +12,10 @@ from metalbench.cli.options import (
     MachineConfig,
     complete_names,
     dtype_option,
+    find_objective_chip,
     kernel_options,
     limit_options,
+    objective_option,
     seed_option,
     standard_option,
     time_option,
@@ -23,6 +25,7 @@ from metalbench.cli.output import json_option, write_text
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from metalbench.profiling.gpu_chips import GpuChip
     from metalbench.tune.search import TuningCandidate, TuningResult
 
 EXAMPLES = """\b
@@ -44,13 +47,7 @@ JOURNAL = "tuning.journal"
 @dtype_option(default="float32", show_default=True, help="Element type.")
 @seed_option("Seed of the inputs and of the order of candidates.")
 @time_option(60.0, "Longest time to search; the best values are then measured once more.")
-@click.option(
-    "--objective",
-    default="time",
-    show_default=True,
-    metavar="time|predicted:CHIP",
-    help="Measure times on the device, or predict them for an Apple GPU such as m2.",
-)
+@objective_option("Measure times on the device, or predict them for an Apple GPU such as m2.")
 @json_option
 @limit_options
 @on_options
@@ -71,8 +68,8 @@ def tune(ctx: click.Context, /, name: str, **options: Any) -> None:
     from metalbench.report.console import console
     from metalbench.report.tuning import to_json, tuning_report
 
-    if options["objective"] != "time":
-        _tune_by_prediction(name, options)
+    if (chip := find_objective_chip(options["objective"])) is not None:
+        _tune_by_prediction(name, chip, options)
         return
     piped = str(options["json_file"]) == "-"
     out = console(to_stderr=piped)
@@ -83,23 +80,19 @@ def tune(ctx: click.Context, /, name: str, **options: Any) -> None:
     ctx.exit(int(bool(found.faults)))
 
 
-def _tune_by_prediction(name: str, options: dict[str, Any]) -> None:
+def _tune_by_prediction(name: str, chip: GpuChip, options: dict[str, Any]) -> None:
     """Rank the values by predicted times, and print the line for the kernel's header."""
     from metalbench.kernel.library import find
-    from metalbench.profiling.prediction import find_gpu_chip
     from metalbench.report.console import console
     from metalbench.report.tuning import prediction_report
-    from metalbench.tune.predicted import OBJECTIVE, tune_by_prediction
+    from metalbench.tune.predicted import tune_by_prediction
 
-    objective = options["objective"]
-    if not objective.startswith(OBJECTIVE):
-        raise click.UsageError(f"--objective: expected time or predicted:CHIP, got {objective!r}")
     for option in ("json_file", "on"):
         if options[option]:
             raise click.UsageError(
-                f"--{option.removesuffix('_file')}: expected none with --objective {objective}"
+                f"--{option.removesuffix('_file')}: expected none with --objective "
+                f"{options['objective']}"
             )
-    chip = find_gpu_chip(objective.removeprefix(OBJECTIVE))
     (entry,) = find([name], None, options["kernels"])
     found = tune_by_prediction(
         replace(entry.kernel(chip.target, dtype=options["dtype"]), include_dirs=options["include"]),

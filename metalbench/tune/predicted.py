@@ -22,8 +22,6 @@ from metalbench.profiling.prediction import (
 )
 from metalbench.task import Task
 
-OBJECTIVE = "predicted:"
-
 
 @dataclass(frozen=True)
 class PredictedCandidate:

@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner, Result
-from work_in_vain import KERNEL, TASK
+from work_in_vain import KERNEL, TASK, kernel_with
 
 from agent_steel.cli import main
 from agent_steel.history import History
@@ -79,6 +79,16 @@ def test_help_has_examples() -> None:
         (["--kernel-name", "twice", "--size", "huge"], "huge"),
         (["--kernel-name", "twice", "--gputrace", "traces"], "made by Metal, on a Mac"),
         (["--resume"], "no session in"),
+        (
+            ["--kernel-name", "twice", "--objective", "predict:m4"],
+            "expected time or predicted:CHIP",
+        ),
+        (["--kernel-name", "twice", "--objective", "predicted:m99"], "unknown chip 'm99'"),
+        (["--kernel-name", "twice", "--objective", "predicted:m4", "--record"], "--record:"),
+        (
+            ["--kernel-name", "twice", "--objective", "predicted:m4", "--target", "stable"],
+            "--target: expected speed",
+        ),
     ],
 )
 def test_wrong_usage_is_reported_with_a_remedy(
@@ -133,6 +143,27 @@ def test_a_search_is_shown_by_history_and_exported(
     # What was applied is the best that is known.
     again = searched("export", "twice", "--out", "-", *QUICK[2:])
     assert read(folder / "twice.metal").source == again.output
+
+
+@pytest.mark.slow
+def test_a_winner_by_prediction_is_the_variant_of_the_chip(invoke: Any, folder: Path) -> None:
+    (folder / "twice.metal").write_text(kernel_with(4000, 0))
+    asked = ("--kernel-name", "twice", "--objective", "predicted:m4", "--apply")
+    done = invoke(*asked, "--candidates", "1", *QUICK)
+    assert done.exit_code == 0, done.output
+    assert "kept, predicted 3" in done.output
+    assert "Gains are predicted for Apple M4 by a model, and were not measured." in done.output
+    written = folder / "twice.m4.metal"
+    assert "// Chosen by predicted times for Apple M4, not measured." in written.read_text()
+    assert read(written).resolve_tunables() == {"WORK": 0}
+    tree = invoke("history", "twice", kernels=False).output
+    assert "as predicted for Apple M4 (10 cores)" in tree
+    shown = invoke("show", "2", kernels=False).output
+    assert "kept, predicted 3" in shown
+    exported = invoke("export", "twice", "--objective", "predicted:m4", "--out", "-", *QUICK[2:])
+    assert exported.output == written.read_text()
+    dry = invoke(*asked, "--dry-run", *QUICK)
+    assert "Times are predicted for Apple M4, not measured." in dry.output
 
 
 @pytest.mark.slow

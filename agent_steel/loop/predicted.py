@@ -1,0 +1,239 @@
+"""Search by times that a model predicts for an Apple GPU: ``--objective predicted:m4``.
+
+A candidate is verified on the device as usual. Its time, and that of its rival, are predicted
+(`metalbench.profiling.prediction`), and the probability of being faster decides. Nothing is timed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from statistics import NormalDist
+from typing import TYPE_CHECKING
+
+from agent_steel.attempt import Status
+from agent_steel.loop.profiler import (
+    Profiler,
+    WrongStartError,
+    describe_past,
+    describe_text,
+    list_predictions,
+)
+from agent_steel.loop.verifier import CandidateJudgement, Version, WrongRivalError
+from agent_steel.proposal import Diagnosis, Fact
+from metalbench.errors import MachineError, MetalBenchError
+from metalbench.profiling.gpu_calibration import COVERAGE
+from metalbench.profiling.prediction import (
+    DECIDED,
+    Prediction,
+    compare_predictions,
+    predict_kernel,
+    probability_faster,
+)
+from metalbench.report import numbers
+from metalbench.run.timed import like_seeds
+from metalbench.run.trial import Silent, Trial
+from metalbench.stats import Interval
+from metalbench.store.result import Status as ResultStatus
+from metalbench.verify import Kind
+
+if TYPE_CHECKING:
+    from agent_steel.attempt import Attempt
+    from agent_steel.loop.settings import SearchSubject
+    from agent_steel.roofline import Triers
+    from metalbench.kernel.header import Kernel
+    from metalbench.profiling.gpu_chips import GpuChip
+    from metalbench.run.trial import Observer
+    from metalbench.store.result import Result
+
+# What each cause of the predicted time means, and what makes it shorter.
+CAUSES = {
+    "latency": "each SIMD-group waits for its own operands and loads: independent work for each "
+    "thread, loads ahead of their use, or more SIMD-groups that are resident",
+    "issue": "the schedulers issue instructions: fewer instructions for each element",
+    "complex": "divisions, square roots and transcendental functions: fewer or cheaper ones",
+    "data path": "loads and stores pass through the core: wider and denser accesses",
+    "threadgroup memory": "accesses and bank conflicts of threadgroup memory: padding, or "
+    "SIMD-group functions in its place",
+    "L2": "lines of device memory that L1 does not hold: reuse within a threadgroup",
+    "private memory": "arrays that do not stay in registers: constant indices, smaller arrays",
+    "atomics": "atomics that wait for others: a sum in each threadgroup first",
+    "memory": "bytes from memory or its last cache: less traffic, narrower types",
+    "dispatch": "the fixed cost of dispatches: fewer of them",
+    "command buffer": "the fixed cost of the launch, which no kernel can change",
+}
+MOST_CAUSES = 4
+LEAST_SHARE = 0.05
+
+
+@dataclass(frozen=True)
+class Predictor:
+    """Predictions for one chip; each version is predicted once."""
+
+    chip: GpuChip
+    seed: int = 0
+    _known: dict[tuple[object, ...], Prediction | str] = field(default_factory=dict)
+
+    def predict(
+        self, subject: SearchSubject, kernel: Kernel, tunables: Mapping[str, int]
+    ) -> Prediction | str:
+        """Return the prediction of a version, or why there is none. Raise MachineError."""
+        values = tuple(sorted(kernel.resolve_tunables(tunables, dtype=subject.dtype).items()))
+        key = (subject.place, kernel.hash, values)
+        if key not in self._known:
+            try:
+                self._known[key] = predict_kernel(
+                    *(kernel, subject.task, subject.size, self.chip),
+                    dtype_name=subject.dtype,
+                    tunables=tunables,
+                    seed=self.seed,
+                )
+            except MachineError:
+                raise
+            except MetalBenchError as error:
+                self._known[key] = str(error)
+        return self._known[key]
+
+
+def verify_version(
+    triers: Triers, subject: SearchSubject, version: Version, seed: int, observer: Observer
+) -> Result:
+    """Verify a version at all sizes and in checked builds, without timing it."""
+    trial = Trial(
+        *(subject.entry, version.kernel, subject.dtype, subject.size),
+        seed=seed,
+        tunables=version.tunables,
+        timed=False,
+    )
+    return triers.attempt(subject.device, trial, (), observer)
+
+
+@dataclass(frozen=True)
+class PredictionVerifier:
+    """Verify candidates on the device, and compare predicted times with the best so far.
+
+    A candidate is kept if it is faster with the probability DECIDED or more. If neither is, the
+    model cannot tell, and the candidate is reverted.
+    """
+
+    triers: Triers
+    predictor: Predictor
+    seed: int = 0
+
+    def judge(
+        self,
+        subject: SearchSubject,
+        best: Version,
+        candidate: Version,
+        *,
+        number: int,
+        repeat: int = 0,
+        observer: Observer | None = None,
+    ) -> CandidateJudgement:
+        """Return the judgement of a candidate, whose `ratio` is predicted.
+
+        `number` is the attempt's, from which the seed follows; predictions are not repeated. Raise
+        MachineError if the machine is at fault, DeclarationError if the task is, and
+        WrongRivalError if the best version cannot be predicted.
+        """
+        (seed,) = islice(like_seeds(subject.task, self.seed), number, number + 1)
+        result = verify_version(self.triers, subject, candidate, seed, observer or Silent())
+        if result.status is not ResultStatus.CORRECT:
+            return _fail(result)
+        rival, found = (
+            self.predictor.predict(subject, each.kernel, each.tunables)
+            for each in (best, candidate)
+        )
+        if isinstance(rival, str):
+            raise WrongRivalError(f"{best.name} cannot be predicted: {rival}")
+        if isinstance(found, str):
+            return CandidateJudgement(Status.REVERTED, f"it cannot be predicted: {found}")
+        is_faster = probability_faster(found, rival) >= DECIDED
+        return CandidateJudgement(
+            Status.KEPT if is_faster else Status.REVERTED,
+            "" if is_faster else compare_predictions(found, rival),
+            predict_ratio(found, rival),
+        )
+
+
+def _fail(result: Result) -> CandidateJudgement:
+    failure = result.failures[0]
+    ends = Kind(failure.kind).ends_verification
+    where = f"at {failure.stage}: {failure.kind}: {failure.message}"
+    return CandidateJudgement(Status.BROKEN if ends else Status.WRONG, where)
+
+
+def predict_ratio(found: Prediction, rival: Prediction) -> Interval:
+    """Return the rival's predicted time over that of a candidate, with the calibrated interval."""
+    ratio = rival.seconds / found.seconds
+    half = NormalDist().inv_cdf((1 + COVERAGE) / 2) * found.calibration.pair_spread
+    return Interval(ratio, ratio * math.exp(-half), ratio * math.exp(half))
+
+
+class PredictionProfiler(Profiler):
+    """Verifies versions, and diagnoses them by their predicted times and the causes of these."""
+
+    def __init__(self, triers: Triers, predictor: Predictor, *, seed: int = 0) -> None:
+        super().__init__(triers, seed=seed, roofs=False)
+        self._predictor = predictor
+        self._correct: set[tuple[object, ...]] = set()
+
+    def diagnose(
+        self, subject: SearchSubject, attempt: Attempt, history: Sequence[Attempt]
+    ) -> Diagnosis:
+        """Diagnose an attempt. Raise WrongStartError if it is incorrect or cannot be predicted."""
+        kernel = subject.kernel_of(attempt)
+        key = (subject.place, attempt.source_key)
+        if key not in self._correct:
+            version = Version(kernel, attempt.tunables, f"attempt {attempt.number}")
+            result = verify_version(self._triers, subject, version, self._seed, Silent())
+            self.expect_correct(subject, result)
+            self._correct.add(key)
+        found = self._predictor.predict(subject, kernel, attempt.tunables)
+        if isinstance(found, str):
+            raise WrongStartError(f"{subject.entry.name} cannot be predicted: {found}")
+        values = kernel.resolve_tunables(attempt.tunables, dtype=subject.dtype)
+        facts = (
+            *list_predictions(found),
+            *list_causes(found),
+            *describe_text(kernel, values),
+            *describe_past(history),
+            *self.list_counts(subject, attempt),
+            *self.list_lints(subject, attempt),
+        )
+        return replace(diagnose_prediction(found), facts=facts)
+
+
+def diagnose_prediction(found: Prediction) -> Diagnosis:
+    """Say what takes the predicted time of a version."""
+    cause, seconds = next(iter(found.parts.items()))
+    low, middle, high = (
+        numbers.short_time(1e9 * each) for each in (found.low_s, found.seconds, found.high_s)
+    )
+    text = (
+        f"On {found.chip.name} it is predicted to take {middle} ({low} to {high}), of which "
+        f"{100 * seconds / found.seconds:.0f} % is {cause}: {CAUSES[cause]}. "
+        "This is a prediction of a model, not a measurement."
+    )
+    return Diagnosis(cause, text)
+
+
+def list_causes(found: Prediction) -> Iterator[Fact]:
+    """Yield the meaning of each large cause of the predicted time, and what each dispatch needs."""
+    for cause, seconds in islice(found.parts.items(), MOST_CAUSES):
+        share = seconds / found.seconds
+        if share >= LEAST_SHARE:
+            yield Fact(f"predicted cause, {100 * share:.0f} %", f"{cause}: {CAUSES[cause]}")
+    seen: set[str] = set()
+    for each in found.dispatches:
+        work = each.work
+        fact = (
+            f"{numbers.short_time(1e9 * each.seconds)}, limited by {each.limit}; about "
+            f"{work.halves / 2:.0f} registers a thread, {work.threadgroups:.0f} threadgroups of "
+            f"{work.simdgroups:.0f} SIMD-groups"
+        )
+        if fact not in seen:
+            seen.add(fact)
+            yield Fact(f"predicted dispatch of {each.function}", fact)
