@@ -179,9 +179,9 @@ def limit_options(command: Command) -> Command:
 
 DTYPES = ("float32", "float16", "bfloat16")
 SET_HELP = (
-    "Only this set: common, standard, full; a family's, such as quantised or attention; families; "
-    "all, which is all of these; quick, one kernel for each technique; or a suite's: "
-    "kernelbench/level1, kernelbench."
+    "Only this set: common, standard, full; user, the kernels of --kernels; a family's, such as "
+    "quantised or attention; families; all, which is all of these; quick, one kernel for each "
+    "technique; or a suite's: kernelbench/level1, kernelbench."
 )
 FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 
