@@ -380,6 +380,16 @@ def oracle_option(command: Command) -> Command:
     )(command)
 
 
+def recheck_option(command: Command) -> Command:
+    """``--recheck``."""
+    return click.option(
+        "--recheck",
+        is_flag=True,
+        help="Repeat the checked runs (bounds, races, unwritten memory) of kernels whose code has "
+        "passed them before. Without it, only changed code is checked again.",
+    )(command)
+
+
 def parse_share(ctx: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
     """Parse 5% or 5 as 0.05."""
     if value is None:
@@ -528,6 +538,7 @@ class TrialConfig:
     oracle: str = "all"
     against: str = ""
     unconfined: bool = False
+    recheck: bool = False
     launch_options: tuple[str, ...] = ()
 
     @classmethod
@@ -549,6 +560,7 @@ class TrialConfig:
             oracle=options.get("oracle", "all"),
             against=options.get("against") or "",
             unconfined=options.get("unconfined", False),
+            recheck=options.get("recheck", False),
             launch_options=tuple(map(spell_option, given)),
         )
 

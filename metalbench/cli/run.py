@@ -28,6 +28,7 @@ from metalbench.cli.options import (
     kernel_options,
     oracle_option,
     parse_share,
+    recheck_option,
     result_set,
     seed_option,
     standard_option,
@@ -519,6 +520,7 @@ Examples:
 @seed_option("Seed of the inputs and of the order of samples.")
 @time_option(2.0, "Longest time to sample each kernel; the sampling of a steady one ends sooner.")
 @oracle_option
+@recheck_option
 @click.option(
     "--against",
     type=click.Choice(["torch"]),

@@ -140,6 +140,7 @@ def _common_settings(config: TrialConfig) -> dict[str, Any]:
         "seed": config.seed,
         "oracle": config.oracle,
         "against": config.against,
+        "recheck": config.recheck,
         "plan": Plan(
             seconds=config.seconds, mode=TimingMode.COLD if config.cold else TimingMode.WARM
         ),

@@ -333,16 +333,8 @@ class TrialAttempt:
         seed, progress = self._trial.seed, self._observer.stage_detail
         declared, random_size = list_other_sizes(task, self._trial, size)
         # Checked and counted builds.
-        if not self._checks_first:
-            self._check(builds)
-        else:
-            self._enter(Stage.CHECK)
         checked_size = random_size if subject.is_judged_by_reference else size
-        self._record(
-            verify.verify_checked_as_timed(
-                builds, size=checked_size, random_size=random_size, seed=seed, progress=progress
-            )
-        )
+        self._check_after_timing(builds, checked_size, random_size)
         self._record(verify.verify_same_work(builds, timed=size, seed=seed, progress=progress))
         # The remaining seeds of the timed size, of which the first has been repeated; other sizes.
         self._enter(Stage.VERIFY_ALL)
@@ -358,10 +350,39 @@ class TrialAttempt:
     def _verify(self, compiled: Compiled, plan: VerifyPlan) -> None:
         self._record(verify.verify_compiled(compiled, plan))
 
-    def _check(self, builds: Builds) -> None:
+    def _check(self, builds: Builds) -> verify.Report:
         self._enter(Stage.CHECK)
         trial, progress = self._trial, self._observer.stage_detail
-        self._record(verify.verify_checked(builds, seed=trial.seed, progress=progress))
+        report = verify.verify_checked(builds, seed=trial.seed, progress=progress)
+        self._record(report)
+        return report
+
+    def _check_after_timing(self, builds: Builds, size: str, random_size: str) -> None:
+        """Run the checked build at all sizes, unless the same code has passed all of that before.
+
+        A GPU's kernel has run at small sizes before, in every attempt: it must not hang there.
+        """
+        trial, passed = self._trial, verify.CheckedPass(builds)
+        note = None if trial.recheck else passed.load_note()
+        if note is not None:
+            self._enter(Stage.CHECK)
+            self._notes.append(note)
+            return
+        small = None
+        if self._checks_first:
+            self._enter(Stage.CHECK)
+        else:
+            small = self._check(builds)
+        as_timed = verify.verify_checked_as_timed(
+            builds,
+            size=size,
+            random_size=random_size,
+            seed=trial.seed,
+            progress=self._observer.stage_detail,
+        )
+        self._record(as_timed)
+        if not as_timed.skipped and not (small and small.skipped):
+            passed.store()
 
     def _enter(self, stage: Stage) -> None:
         self._stage = stage

@@ -208,10 +208,24 @@ class _InProcess:
 
 def precompile(device: Device, trial: Trial, *, checked: bool) -> None:
     """Compile a kernel into the build cache. `attempt` compiles again and reports errors."""
-    if not trial.kernel.is_python:
+    if not trial.kernel.is_python and (not checked or needs_checked_build(device, trial)):
         with contextlib.suppress(Exception):
             builds = trial.builds(device)
             _ = builds.checked if checked else builds.plain
+
+
+def needs_checked_build(device: Device, trial: Trial) -> bool:
+    """Return whether an attempt runs the checked build: the same code may have passed before.
+
+    A GPU's kernel is always checked at small sizes before it runs.
+    """
+    if trial.recheck or not device.checked_builds:
+        return True
+    from metalbench.verify import CheckedPass  # is slow to import
+
+    with contextlib.suppress(Exception):  # `attempt` reports errors
+        return CheckedPass(trial.builds(device)).load_note() is None
+    return True
 
 
 def prepare_reference(device: Device, trial: Trial) -> None:

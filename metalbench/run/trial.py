@@ -115,6 +115,8 @@ class Trial:
         TORCH to time PyTorch's form of the task too.
     unconfined
         Whether a Python candidate may run where the system cannot confine its process.
+    recheck
+        Whether checked runs are repeated that the same code has passed before.
     """
 
     entry: Entry
@@ -131,6 +133,7 @@ class Trial:
     oracle: str = ALL
     against: str = ""
     unconfined: bool = False
+    recheck: bool = False
 
     @property
     def tuned(self) -> dict[str, int]:

@@ -165,7 +165,9 @@ def _confine_on_linux(parent: int, files: Files | None, *, gpu: bool) -> str:
     privileges.adopt_orphans()
     _report.attempt("Landlock", lambda: _restrict_files(files or _list_worker_files(gpu=gpu)))
     if files is None:
-        policy = seccomp.make_worker_policy(parent, local_sockets=gpu)
+        # The parent of a forked worker is the fork server, whose parent is the run.
+        parents = [parent, *privileges.list_parents(parent)]
+        policy = seccomp.make_worker_policy(*parents, local_sockets=gpu)
     else:
         # Only here: workers that judge and compile start faster without this import.
         from metalbench import _core

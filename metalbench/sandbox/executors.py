@@ -18,8 +18,8 @@ from metalbench.sandbox import exit_status
 from metalbench.sandbox.process import Process
 
 WORKER = "metalbench.sandbox.executor_main"
-# One each for the kernel, its checked build, and the probe of the clock.
-EXECUTORS_PER_TRIAL = 3
+# One each for the kernel and the probe of the clock. A checked build needs another.
+EXECUTORS_PER_TRIAL = 2
 
 
 class Executor:
@@ -85,6 +85,10 @@ class Executors:
         except IndexError:
             ready = self._starter.submit(self._kind)
         return ready.result()
+
+    def prepare(self) -> None:
+        """Start one more executor in advance."""
+        self._ready.append(self._starter.submit(self._kind))
 
     def close(self) -> None:
         """End the executors that were not taken, and start no more."""

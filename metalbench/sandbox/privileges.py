@@ -89,6 +89,17 @@ def adopt_orphans() -> None:
     load_c_library().prctl(PR_SET_CHILD_SUBREAPER, ctypes.c_ulong(1), 0, 0, 0)
 
 
+def list_parents(number: int) -> list[int]:
+    """Return the parent of process `number`; none for the first process, which has no parent."""
+    try:
+        with open(f"/proc/{number}/stat", encoding="utf-8", errors="replace") as file:
+            # The name, which may have spaces and parentheses, is followed by the state.
+            parent = int(file.read().rpartition(")")[2].split()[1])
+    except OSError:
+        return []
+    return [parent] if parent > 1 else []
+
+
 def exit_with_parent(lifeline: int, parent: int) -> None:
     """Kill this process group when the other end of the pipe `lifeline` closes.
 

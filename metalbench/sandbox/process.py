@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
 from metalbench import build_cache
+from metalbench.sandbox.fork_server import ForkedProcess, Preload, get_fork_server
 from metalbench.sandbox.resources import list_children
 
 # Kill the process groups of workers if this process dies without a chance to end them.
@@ -221,8 +222,11 @@ class Process(Generic[End]):
     """A child process with a channel to it. It ends with this process.
 
     `worker` is the module whose `work` function it runs. `channel` builds this end of the channel.
-    With `leads_session` it has a separate session, which ends with it; else it joins ours.
+    With `leads_session` it has a separate session, which ends with it; else it joins ours. With
+    `preload` the fork server of these modules starts it, which leads a session.
     """
+
+    _is_registered = False
 
     def __init__(
         self,
@@ -231,6 +235,7 @@ class Process(Generic[End]):
         worker: str,
         channel: Callable[[Connection], End],
         leads_session: bool = True,
+        preload: Preload | None = None,
     ) -> None:
         self._leads_session = leads_session
         ours, theirs = Pipe()
@@ -238,36 +243,71 @@ class Process(Generic[End]):
         self._lifeline: int | None = lifeline
         self._words = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the process
         self._scratch = ScratchFolder(PREFIX)
-        program = (
-            f"import sys; sys.path[:] = {list_import_folders()!r}; from {worker} import work"
-            f"; work({theirs.fileno()}, {end}, {os.getpid()}, {device!r})"
-        )
+        environment = remove_secrets(os.environ)
+        self._child: subprocess.Popen[bytes] | ForkedProcess
         try:
-            self._child = subprocess.Popen(
-                # Unbuffered: its output must be complete when it is killed after its reply.
-                [sys.executable, "-u", "-c", program],
-                env={**remove_secrets(os.environ), **self._make_folder_variables()},
-                stdin=subprocess.DEVNULL,
-                stdout=self._words,
-                stderr=self._words,
-                pass_fds=(theirs.fileno(), end),
-                start_new_session=leads_session,
-            )
-            if leads_session:
-                REAPER.add(self._child.pid)
+            if preload is not None:
+                server = get_fork_server(
+                    preload, folders=list_import_folders(), environment=environment
+                )
+                self._child = server.start(
+                    worker,
+                    device,
+                    {**environment, **self._make_folder_variables()},
+                    channel=theirs.fileno(),
+                    lifeline=end,
+                    output=self._words.fileno(),
+                )
+            else:
+                self._child = self._start_interpreter(worker, device, environment, theirs, end)
         finally:
             theirs.close()
             os.close(end)
         self.channel = channel(ours)
 
+    def _start_interpreter(
+        self,
+        worker: str,
+        device: str,
+        environment: Mapping[str, str],
+        channel: Connection,
+        lifeline: int,
+    ) -> subprocess.Popen[bytes]:
+        program = (
+            f"import sys; sys.path[:] = {list_import_folders()!r}; from {worker} import work"
+            f"; work({channel.fileno()}, {lifeline}, {os.getpid()}, {device!r})"
+        )
+        child = subprocess.Popen(
+            # Unbuffered: its output must be complete when it is killed after its reply.
+            [sys.executable, "-u", "-c", program],
+            env={**environment, **self._make_folder_variables()},
+            stdin=subprocess.DEVNULL,
+            stdout=self._words,
+            stderr=self._words,
+            pass_fds=(channel.fileno(), lifeline),
+            start_new_session=self._leads_session,
+        )
+        self._register(child.pid)
+        return child
+
+    def _register(self, number: int) -> None:
+        """Let the group of the process end with this process, however that ends."""
+        if self._leads_session and not self._is_registered and number > 0:
+            self._is_registered = True
+            REAPER.add(number)
+
     @property
     def number(self) -> int:
-        """The process ID."""
-        return self._child.pid
+        """The process ID. Waits until a process that is forked has one."""
+        number = self._child.pid
+        self._register(number)
+        return number
 
     def end(self) -> None:
         """End the process and all its descendants. They have ended when this returns."""
         self._kill()
+        if isinstance(self._child, ForkedProcess):
+            self._child.close()
         self.channel.close()
         self._words.close()
         self._scratch.remove()
@@ -300,12 +340,15 @@ class Process(Generic[End]):
         if self._leads_session:
             self._signal(signal.SIGKILL)
         self._child.wait()
-        if self._leads_session:
+        if self._is_registered:
+            self._is_registered = False
             REAPER.remove(self._child.pid)
 
     def _signal(self, number: signal.Signals) -> None:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._child.pid, number)
+        # A process that could not be forked has no ID; 0 would be the group of this process.
+        if self.number > 0:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._child.pid, number)
 
     def _make_folder_variables(self) -> dict[str, str]:
         """Return the environment variables that name the only writable folders."""

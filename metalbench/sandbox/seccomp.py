@@ -223,16 +223,17 @@ def make_sealed_policy(process: int) -> tuple[Policy, int]:
     return policy, TRAP
 
 
-def make_worker_policy(parent: int, *, local_sockets: bool = False) -> tuple[Policy, int]:
+def make_worker_policy(*parents: int, local_sockets: bool = False) -> tuple[Policy, int]:
     """Return the policy of a process that compiles and runs Python, and of its children.
 
-    They cannot leave the process group and cannot signal `parent`. Socket pairs are allowed, and
+    They cannot leave the process group and cannot signal `parents`. Socket pairs are allowed, and
     Unix sockets with `local_sockets`.
     """
     no_socket = Rule(make_refusal(errno.EACCES))
     local = Rule(ALLOW, (Condition(0, equal=AF_UNIX),))
     others = tuple(
-        Rule(make_refusal(), (Condition(0, equal=each),)) for each in (parent, -parent, -1)
+        Rule(make_refusal(), (Condition(0, equal=each),))
+        for each in (*parents, *(-parent for parent in parents), -1)
     )
     policy: Policy = {
         **_map_calls(_FORBIDDEN, make_refusal()),

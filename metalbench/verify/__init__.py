@@ -1,7 +1,12 @@
 """Verify kernels: results against a float64 oracle, memory accesses, repeatability, all sizes."""
 
 from metalbench.finding_kinds import Kind
-from metalbench.verify.checked import verify_checked, verify_checked_as_timed, verify_same_work
+from metalbench.verify.checked import (
+    CheckedPass,
+    verify_checked,
+    verify_checked_as_timed,
+    verify_same_work,
+)
 from metalbench.verify.flow import (
     TIME_LIMIT,
     VerifyPlan,
@@ -22,6 +27,7 @@ from metalbench.verify.report import (
 
 __all__ = [
     "TIME_LIMIT",
+    "CheckedPass",
     "Comparison",
     "Finding",
     "FindingPlace",

@@ -6,11 +6,13 @@ each source, and the build cache stores its result.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from time import perf_counter
 
-from metalbench import build_cache
+from metalbench import _core, build_cache
 from metalbench.errors import (
     CompileError,
     DispatchError,
@@ -165,6 +167,69 @@ class _CheckRecord:
 
     def store_note(self, note: str) -> None:
         build_cache.store(self._key, {"note": note})
+
+
+# A kernel that has passed its checked runs passes them again, unless its code has changed, or what
+# checks it. So the pass is stored in the build cache for a week: an executor, which runs the
+# kernel's code, can write no file. After a week the runs have other inputs and another random size.
+
+LASTS_S = 7 * 86_400
+_PACKAGE = Path(__file__).parents[1]
+
+
+@dataclass(frozen=True)
+class CheckedPass:
+    """The pass of the checked runs of one kernel, at the small sizes and at a random one.
+
+    Its key is a digest of the source and its headers, the header lines, element type and tunables,
+    what the task says of sizes and inputs, the compiler and the front end with their headers, the
+    extension that runs the checked build, and the code of these checks.
+    """
+
+    builds: Builds
+
+    @property
+    def _key(self) -> str:
+        builds, task = self.builds, self.builds.task
+        arrays = [
+            (name, [str(extent) for extent in each.shape], each.dtype, each.pixel_format)
+            for name, each in (*task.inputs.items(), *task.outputs.items())
+        ]
+        drawn = [
+            (name, each.distribution, each.together, [other.name for other in each.variations])
+            for name, each in task.inputs.items()
+        ]
+        tunables = builds.kernel.resolve_tunables(builds.tunables, dtype=builds.dtype_name)
+        return build_cache.digest(
+            "checked runs passed",
+            find_toolchain().key,
+            build_cache.digest_trees([(_PACKAGE / each, (".py",)) for each in ("verify", "task")]),
+            repr(build_cache.read_file_state(_core.__file__)),
+            builds.kernel.text,
+            task.name,
+            repr([arrays, drawn, sorted(task.constants.items())]),
+            repr({size: task.extents(size) for size in task.sizes}),
+            builds.dtype_name,
+            repr(sorted(tunables.items())),
+        )
+
+    def load_note(self) -> str | None:
+        """Return a note on the earlier pass; None if there was none, or the header is wrong."""
+        try:
+            record = build_cache.load(self._key)
+        except MetalBenchError:  # which the attempt reports
+            return None
+        if record is None or not 0 <= time.time() - record["at"] < LASTS_S:
+            return None
+        day = time.strftime("%Y-%m-%d", time.gmtime(record["at"]))
+        return (
+            f"bounds and races were not checked again: the same code passed on {day}; --recheck "
+            "repeats that"
+        )
+
+    def store(self) -> None:
+        """Keep that the runs have passed, all of them."""
+        build_cache.store(self._key, {"at": time.time()})
 
 
 def _report_failed_check(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from metalbench.errors import EncodingError
@@ -118,6 +118,14 @@ class Channel:
     def wait_for_message(self, seconds: float) -> bool:
         """Return whether a message, or the end of the connection, comes within this time."""
         return self._connection.poll(seconds)
+
+    def wait_for_either(self, other: Channel, seconds: float) -> bool:
+        """Wait until a message or the end comes over this or the other channel; whether over this.
+
+        The two are ends in the process of the run.
+        """
+        both = [self._connection, other._connection]
+        return self._connection in wait(both, seconds)
 
     def close(self) -> None:
         """Close this end."""

@@ -19,6 +19,7 @@ from metalbench.sandbox import exit_status
 from metalbench.sandbox.process import Process
 from metalbench.sandbox.resources import Limits, read_resident_bytes
 from metalbench.workers.channel import Channel
+from metalbench.workers.needed import find_preload, resolve_kind
 
 if TYPE_CHECKING:
     from metalbench.compare.head_to_head import Match, MatchOutcome
@@ -42,11 +43,17 @@ class WorkerHandle:
     `device` is an argument of `_core.open`.
     """
 
+    # Whether the message that `receive` returned last was answered before its turn.
+    _is_answered = False
+
     def __init__(self, device: str, trial: Trial | None = None) -> None:
-        self.process = Process(device, worker=WORKER, channel=Channel.for_run)
+        preload = find_preload(resolve_kind(device))
+        self.process = Process(device, worker=WORKER, channel=Channel.for_run, preload=preload)
         self._open = self._ready = False
-        # A message that arrived during preparation and was not returned yet.
-        self._early_message: Message | None = None
+        # Messages that have not been returned yet, and whether each was answered already.
+        self._early: deque[tuple[Message, bool]] = deque()
+        self._early_end: Exception | None = None
+        self._has_begun = False
         self.prepared_for = trial
         self._stage: Stage | None = None
         self._case: Case | None = None
@@ -59,6 +66,9 @@ class WorkerHandle:
         """Start the job. It equals the prepared trial, if there is one."""
         from metalbench.run.trial import Trial
 
+        if self._has_begun:
+            return
+        self._has_begun = True
         self._start, self._job = monotonic(), job
         if self.prepared_for is not None:
             self._send("begin")
@@ -80,8 +90,9 @@ class WorkerHandle:
 
     def let_continue(self) -> None:
         """Let the worker continue. The time that it waited does not count towards its limit."""
-        self._start += monotonic() - self._last_message
-        self._send("go on")
+        if not self._is_answered:
+            self._start += monotonic() - self._last_message
+            self._send("go on")
 
     def wait_until_ready(self) -> None:
         """Wait until preparation has ended, has failed, or takes longer than SECONDS_FOR_QUIET."""
@@ -92,21 +103,62 @@ class WorkerHandle:
             ):
                 message = self.process.channel.receive()
                 if self._handle_message(message):
-                    self._early_message = message
+                    self._early.append((message, False))
                     return
 
-    def receive(self, limits: Limits) -> Message:
-        """Wait for the next message about the trial.
+    def run_ahead(self, limits: Limits) -> None:
+        """Let the prepared worker run its trial up to the measurement, while another one is judged.
+
+        Handles the messages that have arrived, and waits for none. `receive` returns them later,
+        and raises the errors.
+        """
+        channel = self.process.channel
+        try:
+            while self._can_run_ahead and channel.wait_for_message(0.0):
+                message = channel.receive()
+                if not self._handle_message(message):
+                    continue
+                self._last_message = monotonic()
+                name, value = message
+                goes_on = name in ("case", "detail", "progress") or (
+                    name == "stage" and value.name != "MEASURE"
+                )
+                self._early.append((message, goes_on))
+                if goes_on and name != "detail":
+                    self._send("go on")
+            if self._can_run_ahead and self._ready:
+                assert self.prepared_for is not None
+                self.begin(self.prepared_for)
+            if self._can_run_ahead and self._has_begun:
+                self._check_limits(limits)
+        except (EOFError, OSError):
+            self._early_end = self._make_end_error()
+        except EncodingError as error:
+            self._early_end = exit_status.make_protocol_error(str(error))
+        except exit_status.WorkerExited as ended:
+            self._early_end = ended
+
+    @property
+    def _can_run_ahead(self) -> bool:
+        """Whether nothing has arrived that only its turn can answer."""
+        return self._early_end is None and all(answered for _, answered in self._early)
+
+    def receive(self, limits: Limits, ahead: WorkerHandle | None = None) -> Message:
+        """Wait for the next message about the trial; meanwhile let the worker `ahead` run ahead.
 
         Raises WorkerExited if the worker dies or exceeds its limits, WorkerError if it never opened
         its device.
         """
-        if self._early_message is not None:
-            return self._early_message
+        if self._early:
+            message, self._is_answered = self._early.popleft()
+            return message
+        if self._early_end is not None:
+            raise self._early_end
+        self._is_answered = False
         while True:
             self._check_limits(limits)
             try:
-                if not self.process.channel.wait_for_message(self._poll_interval_s):
+                if not self._wait_for_message(limits, ahead):
                     continue
                 message = self.process.channel.receive()
             except (EOFError, OSError):
@@ -116,6 +168,16 @@ class WorkerHandle:
             if self._handle_message(message):
                 self._last_message = monotonic()
                 return message
+
+    def _wait_for_message(self, limits: Limits, ahead: WorkerHandle | None) -> bool:
+        """Return whether a message or the end has arrived; wait for the usual interval at most."""
+        channel, seconds = self.process.channel, self._poll_interval_s
+        if ahead is None:
+            return channel.wait_for_message(seconds)
+        ahead.run_ahead(limits)
+        if not ahead._can_run_ahead:
+            return channel.wait_for_message(seconds)
+        return channel.wait_for_either(ahead.process.channel, seconds)
 
     def make_failed_result(self, device: DeviceFacts, ended: exit_status.WorkerExited) -> Result:
         """Return the result of a trial whose process has ended."""
@@ -228,6 +290,11 @@ class WorkerPool:
         """Start a worker without a trial if the pool is empty."""
         if not self._workers:
             self._workers.append(WorkerHandle(self._device))
+
+    def find_prepared(self, job: Trial | None) -> WorkerHandle | None:
+        """Return the worker that is prepared for `job`, which comes next; None without one."""
+        first = self._workers[0] if self._workers else None
+        return first if first and job is not None and first.prepared_for == job else None
 
     def pause(self, kind: str) -> None:
         """Pause preparation. Where a worker cannot be paused, wait until it is ready."""
@@ -389,20 +456,30 @@ class Workers:
 
         # The checked run of a GPU's kernel precedes its timing.
         after_timing = {Stage.RECHECK, *([Stage.CHECK] if find_kind(kind).is_simulated else [])}
+        upcoming = next(iter(following), None)
+        # A size that an option names may need more memory than there is: `attempt` estimates that.
+        if upcoming is not None and (upcoming.size is not None or not find_kind(kind).is_simulated):
+            upcoming = None
+        ahead, has_measured = None, False
         worker.begin(job)
         while True:
-            name, value = worker.receive(limits)
+            name, value = worker.receive(limits, ahead)
             if name in ("result", "outcome"):
                 return value
             if name in NO_RESULT:
                 raise NO_RESULT[name](value)
             if name == "stage":
                 if value is Stage.MEASURE:
+                    has_measured = True
                     self._ahead.pause(kind)
                 else:
                     self._ahead.resume()
                 if value in after_timing:
                     self._ahead.prepare(following, kind)
+                # The last checks of this kernel take no times, and neither do the first ones of
+                # the next. One that would be timed waits for its turn.
+                is_timing_over = value in (Stage.CHECK, Stage.VERIFY_ALL) and has_measured
+                ahead = self._ahead.find_prepared(upcoming) if is_timing_over else None
                 observer.stage_started(value)
             elif name == "detail":
                 observer.stage_detail(value)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import importlib
-import os
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
-from contextlib import suppress
 from functools import partial
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any
@@ -17,18 +15,13 @@ from metalbench.errors import DeclarationError, Disturbed, MachineError, MetalBe
 from metalbench.sandbox.confinement import confine
 from metalbench.sandbox.executors import EXECUTORS_PER_TRIAL, Executors
 from metalbench.workers.channel import Channel
+from metalbench.workers.needed import NEEDED, NEEDED_LATER, needs_gpu_for_mlx, resolve_kind
 
 if TYPE_CHECKING:
     from metalbench._core import Device
     from metalbench.compare.head_to_head import Match, MatchOutcome
     from metalbench.run.trial import Observer, Stage, Trial
     from metalbench.store.result import Result
-
-# Modules that every kernel needs. Their import is slow.
-NEEDED = ("mlx.core", "metalbench.reference", "metalbench.run.attempt")
-# Statistics need this module after the first windows, and some tasks do. A worker that is prepared
-# in advance imports it early. Else it is imported on first use, so that it does not delay a trial.
-NEEDED_LATER = "scipy.special"
 
 
 def work(channel: int, lifeline: int, parent: int, device: str) -> None:
@@ -42,25 +35,14 @@ def work(channel: int, lifeline: int, parent: int, device: str) -> None:
         return
 
 
-def needs_gpu_for_mlx(folders: Sequence[str]) -> bool:
-    """Return whether the installed MLX is the CUDA build: its import opens a GPU on any device.
-
-    Only names of folders are read, because nothing has been imported yet.
-    """
-    for folder in folders:
-        with suppress(OSError):
-            if any(name.startswith("mlx_cuda") for name in os.listdir(folder)):
-                return True
-    return False
-
-
 def _serve(channel: Channel, device_name: str, means: str) -> None:
     from metalbench import _core
 
     # Executors start while this process imports. Kernels run in executors, judging happens here. Of
     # a GPU's kernels only the checked build runs in an executor.
-    is_simulated = find_kind(_resolve_kind(device_name)).is_simulated
-    _core.run_apart(Executors(EXECUTORS_PER_TRIAL if is_simulated else 1).start)
+    is_simulated = find_kind(resolve_kind(device_name)).is_simulated
+    executors = Executors(EXECUTORS_PER_TRIAL if is_simulated else 1)
+    _core.run_apart(executors.start)
     with ThreadPoolExecutor(1, thread_name_prefix="open") as opening:
         opened = opening.submit(_open_device, device_name)
         for module in NEEDED:
@@ -78,7 +60,7 @@ def _serve(channel: Channel, device_name: str, means: str) -> None:
     if name == "play":
         _answer(channel, "outcome", partial(_play, device, job))
     else:
-        _prepare(channel, device, job, asked=name == "prepare")
+        _prepare(channel, device, job, executors, asked=name == "prepare")
         _answer(channel, "result", partial(_attempt, device, job))
     # The parent ends this process after the reply.
     channel.receive()
@@ -93,17 +75,15 @@ def _open_device(device_name: str) -> Device:
     return device
 
 
-def _resolve_kind(device_name: str) -> str:
-    from metalbench import _core
-
-    return _core.devices()[0] if device_name == "auto" else device_name
-
-
-def _prepare(channel: Channel, device: Device, trial: Trial, *, asked: bool) -> None:
+def _prepare(
+    channel: Channel, device: Device, trial: Trial, executors: Executors, *, asked: bool
+) -> None:
     """Compile the trial's kernels if `asked`, and send the trial's case."""
-    from metalbench.run.runner import precompile, prepare_reference
+    from metalbench.run.runner import needs_checked_build, precompile, prepare_reference
     from metalbench.run.trial import describe_case, find_task
 
+    if device.checked_builds and needs_checked_build(device, trial):
+        executors.prepare()
     if asked:
         # Both builds run concurrently: nothing is timed now.
         with ThreadPoolExecutor(2, thread_name_prefix="compile") as both:

@@ -68,7 +68,7 @@ def test_exit_code_0_without_a_result_is_a_crash(runs: Any) -> None:
 
 def test_mlx_for_gpus_is_known_by_its_name(tmp_path: Path) -> None:
     """Its import fails where the devices are forbidden, on the cpu device as well."""
-    from metalbench.workers.worker import needs_gpu_for_mlx
+    from metalbench.workers.needed import needs_gpu_for_mlx
 
     (tmp_path / "mlx_cpu-0.32.4.dist-info").mkdir()
     folders = [str(tmp_path / "absent"), str(tmp_path)]
