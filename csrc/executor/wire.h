@@ -42,18 +42,25 @@ class Writer {
   template <typename T>
     requires std::is_trivially_copyable_v<T>
   void put(const T& value) {
-    const auto* begin = reinterpret_cast<const std::byte*>(&value);
-    bytes_.insert(bytes_.end(), begin, begin + sizeof value);
+    append(&value, sizeof value);
   }
   void put_bytes(std::span<const std::byte> bytes) {
     put(std::uint64_t{bytes.size()});
-    bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
+    append(bytes.data(), bytes.size());
   }
   void put_text(const std::string& text) { put_bytes(std::as_bytes(std::span(text))); }
 
   [[nodiscard]] const Message& message() const { return bytes_; }
 
  private:
+  // One function for all types: inserting into a vector is much code for each.
+  void append(const void* from, std::size_t size) {
+    if (size == 0) return;
+    const std::size_t end = bytes_.size();
+    bytes_.resize(end + size);
+    std::memcpy(bytes_.data() + end, from, size);
+  }
+
   Message bytes_;
 };
 

@@ -6,7 +6,7 @@ namespace metalbench::pjrt {
 
 namespace {
 
-void destroy(Only<Buffer>& arguments) { destroy_given(arguments.of, "a buffer"); }
+void destroy_buffer(Only<Buffer>& arguments) { destroy_given(arguments.of, "a buffer"); }
 
 // The client may be destroyed before its buffers.
 Client& owner(const Buffer* buffer) { return given(given(buffer, "a buffer").client, "a client"); }
@@ -43,9 +43,9 @@ void device(Ask<Buffer, Device*>& arguments) { arguments.out = &owner(arguments.
 
 void memory(Ask<Buffer, Memory*>& arguments) { arguments.out = &owner(arguments.of).memory; }
 
-void remove(Only<Buffer>& arguments) { given(arguments.of, "a buffer").remove(); }
+void delete_buffer(Only<Buffer>& arguments) { given(arguments.of, "a buffer").remove(); }
 
-void is_deleted(Ask<Buffer, bool>& arguments) {
+void is_buffer_deleted(Ask<Buffer, bool>& arguments) {
   arguments.out = given(arguments.of, "a buffer").deleted;
 }
 
@@ -129,7 +129,7 @@ void Buffer::unshare() {
 }
 
 void define_buffers(Api& api) {
-  define<Function::Buffer_Destroy, &destroy>(api);
+  define<Function::Buffer_Destroy, &destroy_buffer>(api);
   define<Function::Buffer_ElementType, &type>(api);
   define<Function::Buffer_Dimensions, &dimensions>(api);
   define<Function::Buffer_UnpaddedDimensions, &dimensions>(api);
@@ -138,8 +138,8 @@ void define_buffers(Api& api) {
   define<Function::Buffer_OnDeviceSizeInBytes, &size>(api);
   define<Function::Buffer_Device, &device>(api);
   define<Function::Buffer_Memory, &memory>(api);
-  define<Function::Buffer_Delete, &remove>(api);
-  define<Function::Buffer_IsDeleted, &is_deleted>(api);
+  define<Function::Buffer_Delete, &delete_buffer>(api);
+  define<Function::Buffer_IsDeleted, &is_buffer_deleted>(api);
   define<Function::Buffer_IsOnCpu, &is_on_cpu>(api);
   define<Function::Buffer_ReadyEvent, &ready>(api);
   define<Function::Buffer_UnsafePointer, &address>(api);

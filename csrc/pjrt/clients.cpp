@@ -29,7 +29,7 @@ NamedValue stablehlo_version(const char* name, const std::int64_t (&version)[3])
   return made;
 }
 
-void attributes(PluginAttributes& arguments) {
+void plugin_attributes(PluginAttributes& arguments) {
   static const NamedValue values[] = {stablehlo_version("stablehlo_current_version", kStablehlo),
                                       stablehlo_version("stablehlo_minimum_version", kOldest)};
   arguments.items = values;
@@ -87,7 +87,7 @@ void create(ClientCreate& arguments) {
   arguments.client = client.release();
 }
 
-void destroy(Only<Client>& arguments) { destroy_given(arguments.of, "a client"); }
+void destroy_client(Only<Client>& arguments) { destroy_given(arguments.of, "a client"); }
 
 void platform_name(Text<Client>& arguments) {
   given(arguments.of, "a client");
@@ -101,18 +101,18 @@ void platform_version(Text<Client>& arguments) {
   arguments.size = client.version.size();
 }
 
-void process_index(Ask<Client, int>& arguments) {
+void client_process_index(Ask<Client, int>& arguments) {
   given(arguments.of, "a client");
   arguments.out = 0;
 }
 
-void devices(List<Client, Device*>& arguments) {
+void client_devices(List<Client, Device*>& arguments) {
   const Client& client = given(arguments.of, "a client");
   arguments.items = client.devices.data();
   arguments.count = client.devices.size();
 }
 
-void memories(List<Client, Memory*>& arguments) {
+void client_memories(List<Client, Memory*>& arguments) {
   const Client& client = given(arguments.of, "a client");
   arguments.items = client.memories.data();
   arguments.count = client.memories.size();
@@ -167,15 +167,15 @@ void topology_attributes(List<Topology, NamedValue>& arguments) {
 
 void define_clients(Api& api) {
   define<Function::Plugin_Initialize, &initialize>(api);
-  define<Function::Plugin_Attributes, &attributes>(api);
+  define<Function::Plugin_Attributes, &plugin_attributes>(api);
   define<Function::Client_Create, &create>(api);
-  define<Function::Client_Destroy, &destroy>(api);
+  define<Function::Client_Destroy, &destroy_client>(api);
   define<Function::Client_PlatformName, &platform_name>(api);
   define<Function::Client_PlatformVersion, &platform_version>(api);
-  define<Function::Client_ProcessIndex, &process_index>(api);
-  define<Function::Client_Devices, &devices>(api);
-  define<Function::Client_AddressableDevices, &devices>(api);
-  define<Function::Client_AddressableMemories, &memories>(api);
+  define<Function::Client_ProcessIndex, &client_process_index>(api);
+  define<Function::Client_Devices, &client_devices>(api);
+  define<Function::Client_AddressableDevices, &client_devices>(api);
+  define<Function::Client_AddressableMemories, &client_memories>(api);
   define<Function::Client_LookupDevice, &lookup>(api);
   define<Function::Client_LookupAddressableDevice, &lookup>(api);
   define<Function::Client_DefaultDeviceAssignment, &default_assignment>(api);

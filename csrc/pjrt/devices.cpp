@@ -10,12 +10,12 @@ void id(Ask<DeviceDescription, int>& arguments) {
   arguments.out = given(arguments.of, "a description").id;
 }
 
-void process_index(Ask<DeviceDescription, int>& arguments) {
+void device_process_index(Ask<DeviceDescription, int>& arguments) {
   given(arguments.of, "a description");
   arguments.out = 0;
 }
 
-void attributes(DescriptionAttributes& arguments) {
+void device_attributes(DescriptionAttributes& arguments) {
   given(arguments.of, "a description");
   arguments.items = nullptr;
   arguments.count = 0;
@@ -46,7 +46,7 @@ void hardware_id(Ask<Device, int>& arguments) {
   arguments.out = given(arguments.of, "a device").client->description.id;
 }
 
-void memories(List<Device, Memory*>& arguments) {
+void device_memories(List<Device, Memory*>& arguments) {
   const Client& client = *given(arguments.of, "a device").client;
   arguments.items = client.memories.data();
   arguments.count = client.memories.size();
@@ -56,7 +56,7 @@ void default_memory(Ask<Device, Memory*>& arguments) {
   arguments.out = &given(arguments.of, "a device").client->memory;
 }
 
-void memory_statistics(DeviceMemoryStatistics& arguments) {
+void device_memory_statistics(DeviceMemoryStatistics& arguments) {
   const Client& client = *given(arguments.device, "a device").client;
   MemoryUse use;
   check(execution().memory_use(*client.queue, use));
@@ -108,17 +108,17 @@ void check_own(const Client& client, const Device* device, const Memory* memory)
 
 void define_devices(Api& api) {
   define<Function::DeviceDescription_Id, &id>(api);
-  define<Function::DeviceDescription_ProcessIndex, &process_index>(api);
-  define<Function::DeviceDescription_Attributes, &attributes>(api);
+  define<Function::DeviceDescription_ProcessIndex, &device_process_index>(api);
+  define<Function::DeviceDescription_Attributes, &device_attributes>(api);
   define<Function::DeviceDescription_Kind, &kind>(api);
   define<Function::DeviceDescription_DebugString, &text>(api);
   define<Function::DeviceDescription_ToString, &text>(api);
   define<Function::Device_GetDescription, &description>(api);
   define<Function::Device_IsAddressable, &is_addressable>(api);
   define<Function::Device_LocalHardwareId, &hardware_id>(api);
-  define<Function::Device_AddressableMemories, &memories>(api);
+  define<Function::Device_AddressableMemories, &device_memories>(api);
   define<Function::Device_DefaultMemory, &default_memory>(api);
-  define<Function::Device_MemoryStats, &memory_statistics>(api);
+  define<Function::Device_MemoryStats, &device_memory_statistics>(api);
   define<Function::Memory_Id, &memory_id>(api);
   define<Function::Memory_Kind, &memory_kind>(api);
   define<Function::Memory_Kind_Id, &memory_id>(api);

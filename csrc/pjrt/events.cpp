@@ -91,7 +91,7 @@ Waiter& waiter() {
   return *one;
 }
 
-void destroy(Only<Event>& arguments) { destroy_given(arguments.of, "an event"); }
+void destroy_event(Only<Event>& arguments) { destroy_given(arguments.of, "an event"); }
 
 void is_ready(Ask<Event, bool>& arguments) {
   const Event& event = given(arguments.of, "an event");
@@ -146,7 +146,7 @@ void call_at_end(Marker marker, ReadyCallback callback, void* user) {
 }
 
 void define_events(Api& api) {
-  define<Function::Event_Destroy, &destroy>(api);
+  define<Function::Event_Destroy, &destroy_event>(api);
   define<Function::Event_IsReady, &is_ready>(api);
   define<Function::Event_OnReady, &on_ready>(api);
   api.functions[static_cast<int>(Function::Event_Error)] = &outcome<Function::Event_Error>;

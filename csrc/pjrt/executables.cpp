@@ -62,7 +62,9 @@ void load(DeserializeAndLoad& arguments) {
   arguments.executable = compiled_by(client, made).release();
 }
 
-void destroy(Only<Executable>& arguments) { destroy_given(arguments.of, "an executable"); }
+void destroy_executable(Only<Executable>& arguments) {
+  destroy_given(arguments.of, "an executable");
+}
 
 void name(Text<Executable>& arguments) {
   const std::string& found = of(arguments.of).name;
@@ -134,7 +136,7 @@ void optimized(OptimizedProgram& arguments) {
   std::memcpy(program.code, compiled.code.data(), compiled.code.size());
 }
 
-void memory_statistics(MemoryStatistics& arguments) {
+void compiled_memory_statistics(MemoryStatistics& arguments) {
   const Compiled& compiled = of(arguments.executable);
   arguments.code_bytes = compiled.code_bytes;
   arguments.argument_bytes = compiled.argument_bytes;
@@ -179,17 +181,17 @@ void executable(Ask<LoadedExecutable, Executable*>& arguments) {
   arguments.out = new Executable(given(arguments.of, "an executable").compiled);
 }
 
-void devices(List<LoadedExecutable, Device*>& arguments) {
+void executable_devices(List<LoadedExecutable, Device*>& arguments) {
   const Client& client = given(of(arguments.of).client, "a client");
   arguments.items = client.devices.data();
   arguments.count = client.devices.size();
 }
 
-void remove(Only<LoadedExecutable>& arguments) {
+void delete_executable(Only<LoadedExecutable>& arguments) {
   given(arguments.of, "an executable").deleted = true;
 }
 
-void is_deleted(Ask<LoadedExecutable, bool>& arguments) {
+void is_executable_deleted(Ask<LoadedExecutable, bool>& arguments) {
   arguments.out = given(arguments.of, "an executable").deleted;
 }
 
@@ -269,7 +271,7 @@ std::unique_ptr<LoadedExecutable> compiled_by(Client& client, nb::object program
 void define_executables(Api& api) {
   define<Function::Client_Compile, &compile>(api);
   define<Function::Executable_DeserializeAndLoad, &load>(api);
-  define<Function::Executable_Destroy, &destroy>(api);
+  define<Function::Executable_Destroy, &destroy_executable>(api);
   define<Function::Executable_Name, &name>(api);
   define<Function::Executable_NumReplicas, &one>(api);
   define<Function::Executable_NumPartitions, &one>(api);
@@ -281,15 +283,15 @@ void define_executables(Api& api) {
   define<Function::Executable_OutputDimensions, &output_dimensions>(api);
   define<Function::Executable_OutputMemoryKinds, &output_memory_kinds>(api);
   define<Function::Executable_OptimizedProgram, &optimized>(api);
-  define<Function::Executable_GetCompiledMemoryStats, &memory_statistics>(api);
+  define<Function::Executable_GetCompiledMemoryStats, &compiled_memory_statistics>(api);
   define<Function::Executable_Serialize, &serialize>(api);
   define<Function::Executable_GetCompileOptions, &compile_options>(api);
   define<Function::LoadedExecutable_Destroy, &destroy_loaded>(api);
   define<Function::LoadedExecutable_GetExecutable, &executable>(api);
-  define<Function::LoadedExecutable_AddressableDevices, &devices>(api);
+  define<Function::LoadedExecutable_AddressableDevices, &executable_devices>(api);
   define<Function::LoadedExecutable_GetDeviceAssignment, &assignment>(api);
-  define<Function::LoadedExecutable_Delete, &remove>(api);
-  define<Function::LoadedExecutable_IsDeleted, &is_deleted>(api);
+  define<Function::LoadedExecutable_Delete, &delete_executable>(api);
+  define<Function::LoadedExecutable_IsDeleted, &is_executable_deleted>(api);
   define<Function::LoadedExecutable_Fingerprint, &fingerprint<LoadedExecutable>>(api);
 }
 
