@@ -1,8 +1,8 @@
 """The short form of the test suite: a sample of each test's cases, and a report of those left out.
 
-A plain `pytest` runs each test's first case and a sample of its other cases. The seed of the sample
-is the day in UTC, so each day runs other cases. `METALBENCH_TEST_SAMPLE` sets the seed, which
-repeats the sample of another day.
+A plain `pytest` runs a share of each test's cases, and at least one. The seed of the sample is the
+day in UTC. Each day runs the cases that follow those of the day before, so that every case runs
+within some days. `METALBENCH_TEST_SAMPLE` sets the seed, which repeats the sample of another day.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime, timezone
+from datetime import date, datetime, timezone
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -46,6 +47,23 @@ def is_in_sample(name: str, one_in: int) -> bool:
     return draw_index(name, one_in) == 0
 
 
+def draw_cases(names: Sequence[str], one_in: int) -> set[str]:
+    """Return the cases of one test that the sample has: 1 / `one_in` of them, and at least one.
+
+    The cases are shuffled, the same way each day. Each day takes those that follow the cases of the
+    day before, around the end: N cases of which K run have all run after N / K days.
+    """
+    shuffled = sorted(names, key=lambda name: hashlib.sha256(name.encode()).digest())
+    count = max(1, round(len(names) / one_in))
+    try:
+        day = date.fromisoformat(sample_seed()).toordinal()
+    except ValueError:
+        day = draw_index("day", 1 << 32)
+    # A phase of each test: those with equally many cases do not all begin on one day.
+    start = day * count + crc32(shuffled[0].encode())
+    return {shuffled[(start + offset) % len(shuffled)] for offset in range(count)}
+
+
 def read_part(text: str) -> tuple[int, int]:
     """Return K and N of the text `K/N`. Raise UsageError unless 1 <= K <= N."""
     found = re.fullmatch(r"(\d+)/(\d+)", text)
@@ -65,8 +83,8 @@ class ShortForm:
     """A pytest plugin that marks the cases outside of the sample as slow, and counts them.
 
     `one_in` has, for a folder of `root`, the reciprocal of the share of cases that run. An entry of
-    a subfolder, such as "kernelbench/problems", takes precedence over those of its parents. Every
-    test's first case runs, and every case of a test that is marked `whole`.
+    a subfolder, such as "kernelbench/problems", takes precedence over those of its parents. At
+    least one case of every test runs, and every case of a test that is marked `whole`.
     """
 
     def __init__(self, root: Path, one_in: Mapping[str, int]) -> None:
@@ -84,13 +102,16 @@ class ShortForm:
         self, config: pytest.Config, items: list[pytest.Item]
     ) -> Iterator[None]:
         """Mark each case as slow that the sample leaves out, and count the cases."""
-        seen = set()
+        cases = defaultdict(list)
         for item in items:
-            one_in = 1 if item.get_closest_marker("whole") else self._find_one_in(item.path)
-            function = (item.path, getattr(item, "originalname", item.name))
-            if function in seen and not is_in_sample(item.nodeid, one_in):
-                item.add_marker(pytest.mark.slow)
-            seen.add(function)
+            if not item.get_closest_marker("whole") and not item.get_closest_marker("slow"):
+                function = getattr(item, "originalname", item.name)
+                cases[item.path, getattr(item, "cls", None), function].append(item)
+        for (path, _, _), group in cases.items():
+            sample = draw_cases([item.nodeid for item in group], self._find_one_in(path))
+            for item in group:
+                if item.nodeid not in sample:
+                    item.add_marker(pytest.mark.slow)
         if (text := config.getoption("--part", None)) is not None:
             part = read_part(text)
             config.hook.pytest_deselected(items=[x for x in items if not is_in_part(x, *part)])

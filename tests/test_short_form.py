@@ -10,7 +10,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
-from short_form import VARIABLE, is_in_sample, read_part
+from short_form import VARIABLE, draw_cases, is_in_sample, read_part
 
 CONFTEST = """
 from pathlib import Path
@@ -39,6 +39,9 @@ def test_sampled(case): pass
 @pytest.mark.parametrize("case", range(5))
 def test_whole(case): pass
 
+@pytest.mark.parametrize("case", [0, pytest.param(1, marks=pytest.mark.slow)])
+def test_few(case): pass
+
 @pytest.mark.slow
 def test_long(): pass
 """
@@ -54,7 +57,7 @@ import pytest
 @pytest.mark.parametrize("case", range(6))
 def test_of_a_subfolder(case): pass
 """
-CASES = 40 + 5 + 1 + 6 + 6
+CASES = 40 + 5 + 2 + 1 + 6 + 6
 
 
 @pytest.fixture
@@ -103,18 +106,48 @@ def test_a_seed_repeats_its_sample_and_another_seed_draws_another(suite: Path) -
     assert f"sample of the slow cases: {VARIABLE}=2026-01-02" in output
 
 
-def test_the_sample_has_first_cases_whole_tests_and_folders_without_a_share(suite: Path) -> None:
+def test_the_sample_has_a_share_of_each_test_whole_tests_and_folders_without_a_share(
+    suite: Path,
+) -> None:
     ran, _ = run(suite)
     always = {f"test_whole[{case}]" for case in range(5)}
-    always |= {f"test_of_another_folder[{case}]" for case in range(6)} | {"test_sampled[0]"}
+    always |= {f"test_of_another_folder[{case}]" for case in range(6)}
     always |= {f"test_of_a_subfolder[{case}]" for case in range(6)}
+    # Of its two cases, one is marked slow.
+    always |= {"test_few[0]"}
     assert always < ran
-    sampled = [
-        f"test_sampled[{case}]"
-        for case in range(1, 40)
-        if is_in_sample_of("2026-01-02", f"many/test_many.py::test_sampled[{case}]")
-    ]
-    assert ran - always == set(sampled)
+    sampled = draw_cases_of("2026-01-02", [f"test_sampled[{case}]" for case in range(40)])
+    assert len(sampled) == 10
+    assert ran - always == sampled
+
+
+def draw_cases_of(seed: str, names: list[str], one_in: int = 4) -> set[str]:
+    """Return the names of the cases of `many/test_many.py` that the sample of `seed` has."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(VARIABLE, seed)
+        drawn = draw_cases([f"many/test_many.py::{name}" for name in names], one_in)
+    return {name.split("::")[1] for name in drawn}
+
+
+@pytest.mark.parametrize(("count", "days"), [(1, 1), (3, 3), (40, 4), (43, 4), (47, 4)])
+def test_consecutive_days_run_every_case(count: int, days: int) -> None:
+    names = [f"case {case}" for case in range(count)]
+    samples = [draw_cases_of(f"2026-02-{27 + day}", names) for day in (0, 1)]
+    samples += [draw_cases_of(f"2026-03-0{1 + day}", names) for day in range(days - 2)]
+    assert all(samples)
+    assert set.union(*samples[:days]) == set(names)
+
+
+def test_the_order_of_cases_does_not_change_the_sample() -> None:
+    names = [f"case {case}" for case in range(40)]
+    assert draw_cases_of("2026-01-02", names) == draw_cases_of("2026-01-02", names[::-1])
+
+
+def test_any_text_is_a_seed() -> None:
+    names = [f"case {case}" for case in range(1000)]
+    samples = [draw_cases_of(seed, names, 7) for seed in ("a", "b", "2026-02-31")]
+    assert all(len(sample) == 143 for sample in samples)
+    assert samples[0] != samples[1]
 
 
 def is_in_sample_of(seed: str, name: str) -> bool:
