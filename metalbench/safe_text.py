@@ -28,6 +28,8 @@ import os
 import re
 from typing import Any
 
+# The end of a text that was cut.
+CUT = " ..."
 # C0 controls but tab and newline, DEL, C1 controls, marks, embeddings, overrides and isolates of
 # bidirectional text (UAX #9), line and paragraph separators, interlinear annotations, the byte
 # order mark, surrogates and invisible tags.
@@ -49,6 +51,16 @@ _ENTITY = re.compile(r"&(?=#?\w+;)")
 # Starts of a Markdown block at the begin of a line: headings, quotes, lists, rules, links.
 _BLOCK = re.compile(r"^(\s*)(?=[#>+=\-\[])|^(\s*\d+)(?=[.)])")
 _FORBIDDEN_IN_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def cut_line(text: str, most: int) -> str:
+    """Return the first line of `text` with at most `most` characters; it is cut between words."""
+    line = " ".join(text.strip().partition("\n")[0].split())
+    if len(line) <= most:
+        return line
+    # A word that is longer than the line has no other end.
+    begin = line[: most - len(CUT) + 1].rpartition(" ")[0] or line[: most - len(CUT)]
+    return begin + CUT
 
 
 def terminal_text(text: str) -> str:

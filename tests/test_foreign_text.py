@@ -144,3 +144,20 @@ def test_sarif_text_has_no_link():
     assert safe_text.sarif_text("[x](http://evil.example) y[3]") == (
         "[x\\](http://evil.example) y[3]"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "most", "expected"),
+    [
+        ("expected three words", 30, "expected three words"),
+        ("expected three words", 20, "expected three words"),
+        ("expected three words", 19, "expected three ..."),
+        ("expected three words", 18, "expected three ..."),
+        ("expected three words", 17, "expected ..."),
+        ("  a first line\nand more", 30, "a first line"),
+        ("x" * 30, 10, "xxxxxx ..."),
+    ],
+)
+def test_cut_line_cuts_between_words(text: str, most: int, expected: str) -> None:
+    assert safe_text.cut_line(text, most) == expected
+    assert len(safe_text.cut_line(text, most)) <= most

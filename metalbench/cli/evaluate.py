@@ -21,6 +21,10 @@ from metalbench.cli.options import (
     store_option,
     time_option,
 )
+from metalbench.cli.output import is_taken, table_options, write_text
+
+# Characters of a message in the line of a sample.
+LONGEST_MESSAGE = 160
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,12 +32,14 @@ if TYPE_CHECKING:
     from metalbench.kernelbench.evaluate import Evaluator, FinishedJob, LostJob
     from metalbench.kernelbench.folder import SamplePlan
     from metalbench.kernelbench.trials import EvaluationJob, TrialConditions
+    from metalbench.store.history import Evaluation
     from metalbench.store.store import Store
 
 EXAMPLES = """\b
 Examples:
   metalbench evaluate runs/a
   metalbench evaluate runs/a --problems 'level_1/problem_1?'
+  metalbench evaluate runs/a --no-timing --csv samples.csv
   metalbench evaluate runs/a --workers 4 --kernel-timeout 60 --memory-limit 4G
   metalbench evaluate runs/a --cluster 10.0.0.1:6379
   metalbench evaluate runs/ours --collect kernelbench/level1 && metalbench analyse runs/ours
@@ -70,6 +76,11 @@ Examples:
     metavar="GLOB",
     help="Only these problems, such as 'level_1/problem_*' or 'problem_1?'.",
 )
+@click.option(
+    "--no-timing",
+    is_flag=True,
+    help="Compile and verify only. Without this option correct samples are timed later.",
+)
 @click.option("--again", is_flag=True, help="Evaluate again what has been evaluated before.")
 @seed_option("Seed of the inputs and of the order of samples.")
 @time_option(2.0, "Longest time to sample each kernel.")
@@ -78,6 +89,7 @@ Examples:
 @confinement_option
 @device_option
 @kernels_option
+@table_options
 @store_option
 @click.pass_context
 def evaluate(ctx: click.Context, /, folder: Path, **options: Any) -> None:
@@ -87,6 +99,8 @@ def evaluate(ctx: click.Context, /, folder: Path, **options: Any) -> None:
     --kernel-timeout and --memory-limit. What has been evaluated on this device is not evaluated
     again: after Ctrl-C, or a crash, the same command goes on.
 
+    At the end a table has a line for each sample; --csv and --json write it to a file.
+
     Exit codes: 0 all samples have been evaluated, correct or not; 1 some task could not be tried;
     2 wrong usage or environment; 130 interrupted.
     """
@@ -94,7 +108,7 @@ def evaluate(ctx: click.Context, /, folder: Path, **options: Any) -> None:
     from metalbench.kernel.library import Library
     from metalbench.kernelbench.evaluate import Evaluator
     from metalbench.kernelbench.folder import collect, find_samples, read_plan, select_problems
-    from metalbench.kernelbench.trials import make_jobs, select_remaining
+    from metalbench.kernelbench.trials import make_jobs, select_evaluated, select_remaining
     from metalbench.report.console import console
     from metalbench.store.database import store_path
     from metalbench.store.store import Store
@@ -119,6 +133,8 @@ def evaluate(ctx: click.Context, /, folder: Path, **options: Any) -> None:
         if left:
             run = store.begin_run(make_plain(options), facts, environment)
             untried += _evaluate(log, store, run, evaluation, left)
+        done = select_evaluated(jobs, store.evaluations(plan.id), facts, conditions)
+    _report(done, options)
     for each in untried:
         log.print(f"Not tried: {each}", style="red", soft_wrap=True, markup=False)
     ctx.exit(int(bool(untried)))
@@ -134,6 +150,7 @@ def _conditions(options: Mapping[str, Any]) -> TrialConditions:
         options["seed"],
         Plan(seconds=options["seconds"]),
         options["oracle"],
+        timed=not options["no_timing"],
         unconfined=options["unconfined"],
     )
 
@@ -144,6 +161,19 @@ def _print_plan(
     planned = plan.samples * sum(map(len, plan.problems.values()))
     text = f"{len(jobs)} of {planned} samples are here, {len(jobs) - len(left)} evaluated before"
     log.print(text, highlight=False)
+
+
+def _report(done: Sequence[Evaluation], options: Mapping[str, Any]) -> None:
+    """Print a line for each evaluated sample, and write the files that options ask for."""
+    from metalbench.report.console import console
+    from metalbench.report.generations import samples_to_csv, samples_to_json, tabulate_samples
+
+    out = console(to_stderr=is_taken(options))
+    if done:
+        out.print(tabulate_samples(done))
+    for name, write in (("json", samples_to_json), ("csv", samples_to_csv)):
+        if options[f"{name}_file"]:
+            write_text(options[f"{name}_file"], write(done))
 
 
 def _evaluate(
@@ -183,12 +213,13 @@ def _evaluate(
 def _describe_outcome(done: FinishedJob) -> str:
     """Describe the outcome of a sample in one line."""
     from metalbench.report import numbers
+    from metalbench.safe_text import cut_line
 
     assert done.judged is not None
     assert done.result is not None
     measured = done.result.measurement
     ratio = f" {numbers.ratio(measured.ratio)}" if measured is not None else ""
-    message = done.judged.message.strip().partition("\n")[0][:120]
+    message = cut_line(done.judged.message, LONGEST_MESSAGE)
     why = f": {message}" if message else ""
     where = f" on {done.machine}" if done.machine else ""
     name = f"{done.job.sample.name} ({done.job.entry.name}){where}"

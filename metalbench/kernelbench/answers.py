@@ -16,6 +16,7 @@ from metalbench.kernel.header import Kernel, parse
 from metalbench.kernel.source_files import find_file_access
 from metalbench.kernelbench.candidates import source as python_source
 from metalbench.msl.frontend.unsupported import REFUSAL_SUFFIX
+from metalbench.safe_text import cut_line
 
 if TYPE_CHECKING:
     from metalbench.store.result import Failure
@@ -236,7 +237,7 @@ def _is_python(source: str) -> bool:
 
 
 def _first_line(text: str) -> str:
-    return repr(text.strip().partition("\n")[0][:80])
+    return repr(cut_line(text, 80))
 
 
 def _make_isolated_path(file: str) -> Path:

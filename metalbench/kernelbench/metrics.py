@@ -43,8 +43,8 @@ def compute_ratio(evaluation: Evaluation, baseline: str) -> Interval | None:
 
 # The figures of KernelBench: shares that compile, are correct and are fast, and pass@k.
 #
-# Shares, fast_p and the mean are of each problem's sample 0, as KernelBench has them; pass@k,
-# fast_p@k and the curve are of all samples. A problem counts whether or not there is a sample of
+# Shares, fast_p, its curve and the mean are of each problem's sample 0, as KernelBench has them;
+# pass@k and fast_p@k are of all samples. A problem counts whether or not there is a sample of
 # it.
 
 THRESHOLDS = (0.0, 0.5, 0.8, 1.0, 1.5, 2.0)
@@ -56,12 +56,15 @@ CURVE = tuple(float(each) for each in np.linspace(0.0, 4.0, 81))
 class EvaluatedSample:
     """One generation: its class, and its reference's time over its own where it was timed.
 
-    `own` is false of a Python candidate whose result or time is not of its own kernels.
+    `own` is false of a Python candidate whose result or time is not of its own kernels. `task` is
+    the name of the problem's task, empty where it is not known, and `message` is the first failure.
     """
 
     outcome: GenerationOutcome
     ratio: Interval | None = None
     own: bool = True
+    task: str = ""
+    message: str = ""
 
     def is_fast(self, p: float) -> bool:
         """Return whether it is correct and more than `p` times as fast as the reference.
@@ -107,7 +110,7 @@ class AtK:
 class Figures:
     """All figures of some problems.
 
-    Shares have Wilson intervals; what is at k and the curve have bootstrap intervals over problems;
+    Shares and the curve have Wilson intervals; what is at k has bootstrap intervals over problems;
     the geometric mean is of the ratios of the correct, with the interval of their measurement.
     `without_kernel` counts samples whose correct results or times do not come from their kernels.
     """
@@ -137,6 +140,8 @@ def group_samples(
             GenerationOutcome(each.outcome),
             compute_ratio(each, baseline),
             own=not each.message.startswith(OWN_WORK_MISSING),
+            task=each.task,
+            message=each.message,
         )
         for each in evaluations
     }
@@ -176,7 +181,7 @@ def compute_figures(
         without_ratio=correct - len(ratios),
         without_kernel=sum(not each.own for samples in problems.values() for each in samples),
         outcomes=Counter(each.outcome for samples in problems.values() for each in samples),
-        curve=tuple((p, _estimate_share(problems, 1, p)) for p in CURVE),
+        curve=tuple((p, _compute_fast_share(first, p).certain) for p in CURVE),
     )
 
 

@@ -32,7 +32,7 @@ MOST_FAULTS = 3
 class TrialConditions:
     """The conditions of all trials. `size` None is the headline size of the device.
 
-    `oracle` and `unconfined` are as in a trial.
+    `oracle`, `timed` and `unconfined` are as in a trial.
     """
 
     dtype: str = "float32"
@@ -40,7 +40,13 @@ class TrialConditions:
     seed: int = 0
     sampling: Sampling = field(default_factory=Sampling)
     oracle: str = ALL
+    timed: bool = True
     unconfined: bool = False
+
+    def decides(self, evaluation: Evaluation) -> bool:
+        """Return whether a known evaluation is enough: a correct sample may lack its time."""
+        is_correct = evaluation.outcome == GenerationOutcome.CORRECT.value
+        return not (self.timed and is_correct and evaluation.kernel_ns is None)
 
 
 @dataclass(frozen=True)
@@ -110,12 +116,31 @@ def select_remaining(
         (each.place, each.dtype, each.size)
         for each in known
         if (each.device_kind, each.device_name) == (device.kind, device.name)
+        and conditions.decides(each)
     }
-    return [
-        each
-        for each in jobs
-        if (each.place, conditions.dtype, _resolve_size(each.entry, device, conditions)) not in done
-    ]
+    return [each for each in jobs if _key(each, device, conditions) not in done]
+
+
+def select_evaluated(
+    jobs: Sequence[EvaluationJob],
+    known: Sequence[Evaluation],
+    device: DeviceFacts,
+    conditions: TrialConditions,
+) -> list[Evaluation]:
+    """Return the evaluations of the jobs on this device under these conditions, in their order."""
+    found = {
+        (each.place, each.dtype, each.size): each
+        for each in known
+        if (each.device_kind, each.device_name) == (device.kind, device.name)
+    }
+    keys = (_key(each, device, conditions) for each in jobs)
+    return [found[key] for key in keys if key in found]
+
+
+def _key(
+    job: EvaluationJob, device: DeviceFacts, conditions: TrialConditions
+) -> tuple[SamplePlace, str, str]:
+    return job.place, conditions.dtype, _resolve_size(job.entry, device, conditions)
 
 
 def make_trial(job: EvaluationJob, conditions: TrialConditions, device: DeviceFacts) -> Trial:
@@ -189,6 +214,7 @@ def _make_trial(job: EvaluationJob, kernel: Kernel, conditions: TrialConditions)
         seed=conditions.seed,
         plan=conditions.sampling,
         oracle=conditions.oracle,
+        timed=conditions.timed,
         unconfined=conditions.unconfined,
     )
 

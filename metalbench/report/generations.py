@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +13,20 @@ from rich.table import Table
 from rich.text import Text
 
 from metalbench.kernelbench.answers import GenerationOutcome
-from metalbench.kernelbench.comparison import FolderFigures
-from metalbench.kernelbench.metrics import AtK, FastShare, Figures
+from metalbench.kernelbench.comparison import ALL, FolderFigures
+from metalbench.kernelbench.metrics import AtK, EvaluatedSample, FastShare, Figures
 from metalbench.report import numbers
 from metalbench.report.chart import COLOURS, Axis, Curve, Key, Plot, Point, trace_steps, write_svg
 from metalbench.report.export import write_csv
 from metalbench.report.terminal import QUIET, WARNING
-from metalbench.safe_text import json_text
+from metalbench.safe_text import cut_line, json_text
 from metalbench.stats import CONFIDENCE, Interval
+from metalbench.store.history import Evaluation
 
 CSV_HEAD = ("run", "level", "figure", "p", "k", "value", "low", "high", "naive")
 Cell = Callable[[Figures], str]
+# Characters of a message in a table of problems.
+LONGEST_MESSAGE = 300
 
 
 def comparison_report(columns: Sequence[FolderFigures], baseline: str) -> Group:
@@ -162,11 +166,126 @@ def _interval(interval: Interval) -> dict[str, float | None]:
     return dict(zip(("value", "low", "high"), ends, strict=True))
 
 
+# The samples of a folder, one line each.
+
+SAMPLE_COLUMNS = (
+    *("level", "problem", "sample", "task", "outcome", "ratio", "ratio_low", "ratio_high"),
+    *("kernel_ns", "kernel_ns_low", "kernel_ns_high", "size", "dtype", "device", "message"),
+)
+
+
+def tabulate_samples(evaluations: Sequence[Evaluation]) -> Table:
+    """Return a table with the outcome of each sample, its ratio and time, and its first failure."""
+    table = Table(box=None, pad_edge=False)
+    for name in ("sample", "task", "outcome", "MLX / kernel", "kernel", "message"):
+        table.add_column(name, overflow="fold")
+    for each in evaluations:
+        place = each.place
+        is_correct = each.outcome == GenerationOutcome.CORRECT.value
+        table.add_row(
+            f"{place.level}/{place.problem}/{place.sample}",
+            Text(each.task),
+            Text(each.outcome, style="" if is_correct else WARNING),
+            numbers.ratio(each.ratio),
+            numbers.time(each.kernel_ns),
+            Text(cut_line(each.message, LONGEST_MESSAGE)),
+        )
+    return table
+
+
+def samples_to_csv(evaluations: Sequence[Evaluation]) -> str:
+    """Return one row a sample, with its whole message."""
+    return write_csv(SAMPLE_COLUMNS, map(_sample_row, evaluations))
+
+
+def samples_to_json(evaluations: Sequence[Evaluation]) -> str:
+    """Return a list with one object a sample, with the keys of the CSV."""
+    return json_text([_sample_row(each) for each in evaluations], indent=2) + "\n"
+
+
+def _sample_row(each: Evaluation) -> dict[str, Any]:
+    place = each.place
+    row = {
+        "level": place.level,
+        "problem": place.problem,
+        "sample": place.sample,
+        "task": each.task,
+        "outcome": each.outcome,
+        "size": each.size,
+        "dtype": each.dtype,
+        "device": f"{each.device_kind} ({each.device_name})",
+        "message": each.message,
+    }
+    for name, interval in (("ratio", each.ratio), ("kernel_ns", each.kernel_ns)):
+        ends = ("", "_low", "_high")
+        values = (None,) * 3 if interval is None else tuple(_interval(interval).values())
+        row |= {f"{name}{end}": value for end, value in zip(ends, values, strict=True)}
+    return row
+
+
+# The problems of a level, one line each.
+
+
+@dataclass(frozen=True)
+class ProblemCell:
+    """The samples of one problem in one folder.
+
+    `outcome` and `ratio` are of sample 0, `correct` is the number of all that are, and `message` is
+    the first failure of sample 0.
+    """
+
+    outcome: str
+    ratio: Interval | None
+    correct: int
+    samples: int
+    message: str
+
+    @property
+    def is_correct(self) -> bool:
+        """Whether sample 0 is correct."""
+        return self.outcome == GenerationOutcome.CORRECT.value
+
+
+@dataclass(frozen=True)
+class ProblemLine:
+    """One problem: its level and number, its task if known, and a cell for each folder."""
+
+    level: str
+    number: int
+    task: str
+    cells: Sequence[ProblemCell | None]
+
+
+def list_problems(columns: Sequence[FolderFigures], level: str) -> list[ProblemLine]:
+    """Return a line for each problem of a level; a folder without the problem has the cell None."""
+    keys = dict.fromkeys(
+        key for column in columns for key in column.problems if level in (ALL, key[0])
+    )
+    lines = []
+    for key in sorted(keys):
+        found = [column.problems.get(key) for column in columns]
+        tasks = (sample.task for samples in found for sample in samples or () if sample.task)
+        lines.append(ProblemLine(*key, next(tasks, ""), [_problem_cell(each) for each in found]))
+    return lines
+
+
+def _problem_cell(samples: Sequence[EvaluatedSample] | None) -> ProblemCell | None:
+    if not samples:
+        return None
+    first = samples[0]
+    correct = sum(each.is_fast(0.0) for each in samples)
+    message = cut_line(first.message, LONGEST_MESSAGE)
+    return ProblemCell(first.outcome.value, first.ratio, correct, len(samples), message)
+
+
 # Plot the curves of fast_p over p, one for each folder of generations.
 
 
 def fast_p_plot(columns: Sequence[FolderFigures], level: str, heading: str = "") -> Plot:
-    """Return a plot with one curve a column: the share of samples more than p times as fast."""
+    """Return a plot with one curve a column: the share of problems more than p times as fast.
+
+    Sample 0 of a problem counts, as in the table: the curve begins at fast_0.
+    """
     curves, legend = [], []
     runs = [each for each in columns if level in each.levels]
     for place, run in enumerate(runs):
@@ -177,19 +296,19 @@ def fast_p_plot(columns: Sequence[FolderFigures], level: str, heading: str = "")
             lower = trace_steps([(p, share.low) for p, share in shares])
             band = [*upper, *lower[::-1]]
         points = trace_steps([(p, share.value) for p, share in shares])
-        title = f"{run.name}: {shares[0][1].value:.3f} correct"
+        title = f"{run.name}: fast_0 is {shares[0][1].value:.3f}"
         curves.append(Curve(points, colour, title, band))
         legend.append(Key(run.name, colour, is_curve=True))
     most = max(p for run in runs for p, _ in run.levels[level].curve)
     return Plot(
-        f"fast_p of {level}, of all samples, over p",
+        f"fast_p of {level} over p",
         Axis.over_range("p: times as fast as MLX", 0.0, most),
-        Axis.over_range("", 0.0, 1.0),
+        Axis.over_range("fast_p: share of problems", 0.0, 1.0),
         curves=curves,
         legend=legend,
         heading=heading,
         height=348,
-        left=64,
+        left=76,
         right=24,
         top=36 if heading else 16,
     )
@@ -198,5 +317,8 @@ def fast_p_plot(columns: Sequence[FolderFigures], level: str, heading: str = "")
 def draw(columns: Sequence[FolderFigures], path: Path) -> None:
     """Write an SVG file with one plot a level, with interval bands. Raise as `write_svg`."""
     levels = dict.fromkeys(level for column in columns for level in column.levels)
-    row = [fast_p_plot(columns, level, f"{level}: fast_p, of all samples") for level in levels]
-    write_svg(path, [row], f"bands: {100 * CONFIDENCE:g} % bootstrap intervals over problems")
+    row = [
+        fast_p_plot(columns, level, f"{level}: fast_p of each problem's sample 0")
+        for level in levels
+    ]
+    write_svg(path, [row], f"bands: {100 * CONFIDENCE:g} % intervals by Wilson")

@@ -89,6 +89,57 @@ def test_evaluate_evaluates_a_folder_once_and_prints_the_stored_table(tmp_path: 
     assert float(correct["value"]) == pytest.approx(1 / 3)
 
 
+def test_without_timing_samples_are_verified_and_timed_later(tmp_path: Path) -> None:
+    shell = Shell(tmp_path, [[samples.RIGHT], [samples.WRONG]])
+    done = shell.evaluate("--no-timing", "--csv", tmp_path / "a.csv")
+    assert done.exit_code == 0, done.output
+    assert shell.classes() == {(1, 0): "correct", (2, 0): "wrong result"}
+    with (tmp_path / "a.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [(each["problem"], each["outcome"], each["ratio"]) for each in rows] == [
+        ("1", "correct", ""),
+        ("2", "wrong result", ""),
+    ]
+    assert "2 of 2 samples are here, 2 evaluated before" in shell.evaluate("--no-timing").output
+    # Only what is correct lacks a time.
+    timed = shell.evaluate("--json", tmp_path / "a.json")
+    assert "2 of 2 samples are here, 1 evaluated before" in timed.output
+    first, second = json.loads((tmp_path / "a.json").read_text())
+    assert first["ratio"] > 0
+    assert first["kernel_ns"] > 0
+    assert (second["ratio"], second["outcome"]) == (None, "wrong result")
+    assert "2 evaluated before" in shell.evaluate("--no-timing").output
+
+
+def test_evaluate_prints_a_line_for_each_sample(tmp_path: Path) -> None:
+    shell = Shell(tmp_path, [[samples.PROSE, ""], [samples.SEVERAL]])
+    told = shell.evaluate("--problems", "*_1")
+    for part in ("tiny/1/0", "tiny/1/1", "prose", "empty", "expected a kernel, got nothing"):
+        assert part in told.output
+    assert "tiny/2/0" not in told.output
+    # What was evaluated before is in the table, too.
+    assert "tiny/2/0" in (again := shell.evaluate().output)
+    assert "tiny/1/1" in again
+
+
+def test_the_page_has_the_problems_and_a_curve_that_begins_at_fast_0(tmp_path: Path) -> None:
+    shell = Shell(tmp_path, [[samples.RIGHT, samples.PROSE], [samples.WRONG, samples.RIGHT]])
+    assert shell.evaluate("--no-timing").exit_code == 0
+    told = shell.analyse("--html", tmp_path / "a.html", "--json", tmp_path / "a.json")
+    assert told.exit_code == 0, told.output
+    figures = compute_figures(tmp_path / "a.json")
+    first = figures["fast_p"][0]
+    assert (first["p"], first["value"]) == (0.0, 0.5)
+    assert figures["curve"][0] == {name: first[name] for name in ("p", "value", "low", "high")}
+    text = (tmp_path / "a.html").read_text()
+    for part in (
+        *("fast_p: share of problems", "p: times as fast as MLX", "run: fast_0 is 0.500"),
+        *("tiny 1", "tiny 2", "wrong result", "1 of 2", "expected"),
+    ):
+        assert part in text
+    assert "of all samples, over p" not in text
+
+
 def test_curves_are_drawn_for_several_folders(tmp_path: Path) -> None:
     shell = Shell(tmp_path, [[samples.PROSE], [""]])
     assert shell.evaluate().exit_code == 0

@@ -90,9 +90,14 @@ def test_classes_are_counted_over_all_samples() -> None:
     }
 
 
-def test_the_curve_falls_from_the_share_of_correct_samples_to_none() -> None:
-    shares = [share.value for _, share in compute_figures(PROBLEMS).curve]
-    assert shares[0] == pytest.approx(4 / 16)
+def test_the_curve_is_fast_p_of_the_table() -> None:
+    found = compute_figures(PROBLEMS, thresholds=(0.0, 0.5, 1.0, 2.0))
+    curve = dict(found.curve)
+    # Of sample 0, as the table: with several samples the share of all would be another one.
+    assert [curve[each.p] for each in found.fast] == [each.certain for each in found.fast]
+    assert curve[0.0] == found.correct
+    assert curve[0.0].value != pytest.approx(4 / 16)
+    shares = [share.value for _, share in found.curve]
     assert shares == sorted(shares, reverse=True)
     assert shares[-1] == 0
 
@@ -118,5 +123,6 @@ def evaluation(problem: int, outcome: str) -> Evaluation:
 )
 def test_ratios_are_against_the_requested_form(baseline: str, expected: Interval | None) -> None:
     found = group_samples([evaluation(1, "correct")], {"level_1": [1, 2]}, 2, baseline)
-    assert found["level_1", 1] == [EvaluatedSample(GenerationOutcome.CORRECT, expected), MISSING]
+    known = EvaluatedSample(GenerationOutcome.CORRECT, expected, task="add")
+    assert found["level_1", 1] == [known, MISSING]
     assert found["level_1", 2] == [MISSING, MISSING]

@@ -228,7 +228,7 @@ class _EntryPoint:
 
     def __call__(self, arrays: Arrays) -> Any:
         for name in self._attributes:
-            _set(self._model, name.split("_"), arrays[name], f"[{self._task}] {CLASS}: {name}")
+            _set(self._model, name, arrays[name], f"[{self._task}] {CLASS}: {name}")
         if self._places:
             return self._function(*(arrays[each] for each in self._places))
         return self._function(**{each: arrays[each] for each in self._names}, **self._values)
@@ -269,20 +269,39 @@ def _for_constructor(
     return given
 
 
-def _set(owner: Any, parts: Sequence[str], value: Any, where: str) -> None:
-    """Set the parameter that `parts` lead to; a part of it may have `_` in its name."""
+def _set(model: Any, name: str, value: Any, where: str) -> None:
+    """Set the parameter of a model, or of a module in it, that `name` leads to.
+
+    `blocks_0_conv_weight` is `blocks[0].conv.weight`. A module may have `_` in its name, and may be
+    in a list, a dictionary or an `nn.Sequential`.
+    """
+    found = _find_parameter(model, name.split("_"))
+    if found is None:
+        raise DispatchError(f"{where}: the module has no such parameter, and `forward` takes none")
+    owner, attribute = found
+    setattr(owner, attribute, value)
+
+
+def _find_parameter(owner: Any, parts: Sequence[str]) -> tuple[Any, str] | None:
+    """Return the module of a parameter and its attribute; None if no path leads to one."""
     whole = "_".join(parts)
     if hasattr(owner, whole):
-        setattr(owner, whole, value)
-        return
+        return owner, whole
+    # Names such as `conv` and `conv_1` share their beginning: each is tried.
     for end in range(1, len(parts)):
-        name = "_".join(parts[:end])
-        inner = owner[int(name)] if _is_index(owner, name) else getattr(owner, name, None)
-        if inner is not None:
-            _set(inner, parts[end:], value, where)
-            return
-    raise DispatchError(f"{where}: the module has no such parameter, and `forward` takes none")
+        inner = _find_child(owner, "_".join(parts[:end]))
+        found = None if inner is None else _find_parameter(inner, parts[end:])
+        if found is not None:
+            return found
+    return None
 
 
-def _is_index(owner: Any, name: str) -> bool:
-    return isinstance(owner, list | tuple) and name.isdigit() and int(name) < len(owner)
+def _find_child(owner: Any, name: str) -> Any:
+    """Return the module with this name or index in a module or container, else None."""
+    if name.isdigit():
+        # MLX's nn.Sequential has its modules in `layers`.
+        children = owner if isinstance(owner, list | tuple) else getattr(owner, "layers", None)
+        if isinstance(children, list | tuple) and int(name) < len(children):
+            return children[int(name)]
+    child = getattr(owner, name, None)
+    return owner.get(name) if child is None and isinstance(owner, dict) else child

@@ -13,7 +13,12 @@ from metalbench.kernelbench.comparison import FolderFigures
 from metalbench.measure.analysis import UNKNOWN_PEAKS
 from metalbench.report import numbers
 from metalbench.report.chart import Axis, Curve, Dot, Plot
-from metalbench.report.generations import explain_figures, fast_p_plot, figure_lines
+from metalbench.report.generations import (
+    explain_figures,
+    fast_p_plot,
+    figure_lines,
+    list_problems,
+)
 from metalbench.report.history import revision_text
 from metalbench.report.page.model import Board, KernelRow, Page, PastResult
 from metalbench.report.page.roofline import MARKS, explain_peaks, roofline_plot
@@ -77,7 +82,8 @@ def page_of_generations(columns: Sequence[FolderFigures], baseline: str) -> str:
         notes=(" ".join(explain_figures(baseline)),),
         simulation=SIMULATION if simulated else None,
         levels=[_level(columns, level) for level in levels],
-        caption=f"Bands are {100 * CONFIDENCE:g} % bootstrap intervals over problems.",
+        caption="Each problem's sample 0 counts, as in the table. "
+        f"Bands are {100 * CONFIDENCE:g} % intervals by Wilson.",
     )
 
 
@@ -338,4 +344,5 @@ def _level(columns: Sequence[FolderFigures], level: str) -> dict[str, Any]:
             for name, cell in figure_lines(figures[0], figures)
         ],
         "plot": fast_p_plot(columns, level),
+        "problems": list_problems(runs, level),
     }
