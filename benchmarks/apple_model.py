@@ -14,6 +14,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -29,6 +30,7 @@ from metalbench.profiling.gpu_calibration import CALIBRATION, COUNTED_CALIBRATIO
 from metalbench.profiling.gpu_chips import GPU_CHIPS, GpuChip
 from metalbench.profiling.gpu_timing import Parameters, WorkTable, predict_seconds
 from metalbench.profiling.gpu_work import DispatchWork
+from metalbench.report.chart import Axis, Curve, Dot, Key, Plot, write_svg
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 # What is fitted on variants: the others stay near their nominal values, because fits of more
@@ -71,17 +73,29 @@ class Records:
         return found + parameters.command_buffer_s
 
 
+def find_reason(works: Sequence[dict[str, Any]] | None, own: Sequence[dict[str, Any]]) -> str:
+    """Return why a record cannot be used: `own` are the works of its dispatches; '' if it can."""
+    if works is None:
+        return "there is no simulated work"
+    errors = [each["error"] for each in (*works, *own) if "error" in each]
+    if errors:
+        return str(errors[0]).partition(":")[0]
+    return "" if all(own) else "a dispatch was not simulated"
+
+
 def read_m1_pro(records: Path, works: Path) -> Records:
-    """Return the records whose dispatches all have their work; print how many have not."""
+    """Return the records whose dispatches all have their work; print how many have not, and why."""
     found: dict[str, list[dict[str, str]]] = {}
     for row in csv.DictReader(records.read_text().splitlines()):
         found.setdefault(f"{row['candidate']}#{row['size']}", []).append(row)
     simulated = json.loads(works.read_text())
     names, tasks, groups, seconds, owners, times, all_works = [], [], [], [], [], [], []
+    dropped: Counter[str] = Counter()
     for name, rows in found.items():
         by_function = {each["function"]: each for each in simulated.get(name, ())}
-        own = [by_function.get(row["function"], {"error": ""}) for row in rows]
-        if any("error" in each for each in own):
+        own = [by_function.get(row["function"], {}) for row in rows]
+        if reason := find_reason(simulated.get(name), own):
+            dropped[reason] += 1
             continue
         for row, work in zip(rows, own, strict=True):
             owners.append(len(names))
@@ -91,10 +105,9 @@ def read_m1_pro(records: Path, works: Path) -> Records:
         tasks.append(rows[0]["task"])
         groups.append(f"{rows[0]['task']} {rows[0]['size']}")
         seconds.append(1e-6 * float(rows[0]["measured_us"]))
-    click.echo(
-        f"M1 Pro: {len(names)} records, {len(found) - len(names)} are dropped because a dispatch "
-        "has no work"
-    )
+    click.echo(f"M1 Pro: {len(names)} of {len(found)} records have their work")
+    for reason, count in dropped.most_common():
+        click.echo(f"  {count} are dropped: {reason}")
     return Records(
         GPU_CHIPS["m1_pro"],
         names,
@@ -247,10 +260,10 @@ def measure_pair_spread(records: Records, predicted: Array) -> float:
 
 
 ABLATIONS: dict[str, Callable[[DispatchWork], DispatchWork]] = {
-    "all mechanisms": lambda work: work,
+    "nothing: all mechanisms": lambda work: work,
     "latency of arithmetic": lambda work: replace(work, path_in_order=0.0, path_alu=0.0),
-    "latency of memory": lambda work: replace(work, path_device=0.0, path_threadgroup=0.0),
-    "arrays in memory": lambda work: replace(
+    "latency of loads": lambda work: replace(work, path_device=0.0, path_threadgroup=0.0),
+    "arrays in thread memory": lambda work: replace(
         work, private_lines=0.0, path_private=0.0, private_bytes=0.0
     ),
     "spilled registers": lambda work: replace(
@@ -263,7 +276,7 @@ ABLATIONS: dict[str, Callable[[DispatchWork], DispatchWork]] = {
     "coalescing": lambda work: replace(
         work, l1_cycles=2 * (work.path_device + 1), device_lines=work.path_device + 1
     ),
-    "caches": lambda work: replace(work, l1_misses=1.0),
+    "L1 cache": lambda work: replace(work, l1_misses=1.0),
     "barriers": lambda work: replace(work, barriers=0.0),
     "complex operations": lambda work: replace(work, complex=0.0),
     "instruction cache": lambda work: replace(work, missed_code=0.0),
@@ -291,45 +304,119 @@ def print_ablations(records: Records, vector: Array) -> None:
         click.echo(f"{name:24s} {pairs:5.3f}  {rank:8.3f}  {best:11.3f}")
 
 
+# Records that no parameters can explain: equal work and different times, or far from the others.
+CONTRADICTION = 1.5
+MOST_SHOWN = 3
+
+
+def split_at_gap(seconds: Array) -> list[Array]:
+    """Return times in the two groups with the largest ratio between them."""
+    ordered = np.sort(seconds)
+    if len(ordered) < 2:
+        return [ordered]
+    place = int(np.argmax(np.diff(np.log(ordered)))) + 1
+    return [ordered[:place], ordered[place:]]
+
+
+def describe_times(seconds: Array) -> str:
+    """Return the ranges of the two groups of times, such as `3 of 8.0 to 9.1 us`."""
+    return ", ".join(
+        f"{len(each)} of {1e6 * each.min():.3g} to {1e6 * each.max():.3g} us"
+        for each in split_at_gap(seconds)
+    )
+
+
+def find_equal_records(records: Records, names: Sequence[str]) -> dict[str, list[int]]:
+    """Return the records with equal work, by group: the fields `names` agree to three digits."""
+    found: dict[str, list[int]] = {}
+    for number in range(len(records.names)):
+        own = np.flatnonzero(records.owners == number)
+        work = [
+            f"{(records.times[own] * getattr(records.table, name)[own]).sum():.3g}"
+            for name in names
+        ]
+        found.setdefault(" ".join([str(records.groups[number]), *work]), []).append(number)
+    return found
+
+
+ALL_WORK = tuple(each.name for each in fields(DispatchWork))
+ACCESSES = ("device_lines", "l1_cycles", "l1_misses", "unique_read", "unique_written",
+            "threadgroup_cycles", "private_lines")  # fmt: skip
+
+
+def print_equal_records(records: Records, names: Sequence[str], title: str) -> None:
+    """Print the largest set of each group whose work is equal, and whose times are not."""
+    click.echo(f"\n{title}: records with equal work whose times differ by {CONTRADICTION} or more")
+    largest: dict[str, Array] = {}
+    for numbers in find_equal_records(records, names).values():
+        seconds, group = records.seconds[numbers], str(records.groups[numbers[0]])
+        is_larger = len(seconds) > len(largest.get(group, ()))
+        if is_larger and seconds.max() >= CONTRADICTION * seconds.min():
+            largest[group] = seconds
+    for group, seconds in sorted(largest.items()):
+        click.echo(f"  {group}: {describe_times(seconds)}")
+
+
+def print_worst(records: Records, predicted: Array) -> None:
+    """Print the records whose measured time is the farthest from the prediction."""
+    ratios = records.seconds / predicted
+    for number in np.argsort(-np.abs(np.log(ratios)))[:MOST_SHOWN]:
+        click.echo(
+            f"  {records.names[number]}: measured {1e6 * records.seconds[number]:.4g} us, "
+            f"{ratios[number]:.3g} times the prediction"
+        )
+
+
+def print_contradictions(
+    variants: Records, variant_times: Array, kernels: Records, kernel_times: Array
+) -> None:
+    """Print the records that contradict the model, and the order without each task."""
+    click.echo("\nM1 Pro, tasks left out: chosen/best of all tasks but")
+    for task in sorted(set(variants.tasks)):
+        best = order_variants(variants, variant_times, variants.tasks != task)[2]
+        click.echo(f"  {task}: {best:.3f}")
+    print_equal_records(variants, ALL_WORK, "M1 Pro, all work")
+    print_equal_records(variants, ACCESSES, "M1 Pro, accesses")
+    click.echo("\nM2: times of families")
+    for family in sorted(set(kernels.groups)):
+        seconds = kernels.seconds[kernels.groups == family]
+        click.echo(f"  {family}: {len(seconds)} kernels, {describe_times(seconds)}")
+    print_equal_records(kernels, ("unique_read", "unique_written"), "M2, traffic")
+    click.echo("\nM2, kernels left out: the largest errors")
+    print_worst(kernels, kernel_times)
+
+
+# Colours of tasks and families, of matplotlib's "Set1" and "Dark2".
+COLORS = ("#377eb8", "#e41a1c", "#4daf4a", "#ff7f00", "#984ea3", "#a65628", "#1b9e77", "#e6ab02",
+          "#666666")  # fmt: skip
+
+
 def draw(path: Path, title: str, measured: Array, predicted: Array, labels: Sequence[str]) -> None:
     """Write an SVG file with predicted against measured times on logarithmic axes."""
-    size, margin = 420, 50
-    low = 10 ** math.floor(math.log10(min(measured.min(), predicted.min())))
-    high = 10 ** math.ceil(math.log10(max(measured.max(), predicted.max())))
-
-    def place(value: float) -> float:
-        return margin + (size - 2 * margin) * math.log(value / low) / math.log(high / low)
-
-    colors = ("#1b6ca8", "#d1495b", "#2e933c", "#edae49", "#7b5ea7", "#444444", "#00a6a6")
+    measured_us, predicted_us = (1e6 * each for each in (measured, predicted))
+    ends = [*measured_us.tolist(), *predicted_us.tolist()]
+    across, up = (
+        Axis.over_decades(name, ends) for name in ("measured time, us", "predicted time, us")
+    )
     kinds = sorted(set(labels))
-    lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size + 130} {size}" '
-        'font-family="sans-serif" font-size="11">',
-        f'<rect width="{size + 130}" height="{size}" fill="white"/>',
-        f'<text x="{margin}" y="20">{title}</text>',
-        f'<text x="{size / 2 - 40}" y="{size - 8}">measured</text>',
-        f'<text x="12" y="{size / 2}" transform="rotate(-90 12 {size / 2})">predicted</text>',
-        f'<path d="M{margin} {size - margin}L{size - margin} {margin}" stroke="#888"/>',
-    ]
-    exponent = round(math.log10(low))
-    while 10.0**exponent <= high * 1.01:
-        at = place(10.0**exponent)
-        text = f"{10.0 ** (exponent + 6):g} us"
-        lines.append(f'<text x="{at - 12}" y="{size - margin + 16}">{text}</text>')
-        lines.append(f'<text x="{margin - 40}" y="{size - at + 4}" font-size="9">{text}</text>')
-        exponent += 1
-    for x, y, label in zip(measured, predicted, labels, strict=True):
-        color = colors[kinds.index(label) % len(colors)]
-        lines.append(
-            f'<circle cx="{place(x):.1f}" cy="{size - place(y):.1f}" r="2.5" fill="{color}" '
-            'fill-opacity="0.6"/>'
-        )
-    for number, kind in enumerate(kinds):
-        color = colors[number % len(colors)]
-        y = margin + 16 * number
-        lines.append(f'<circle cx="{size}" cy="{y - 4}" r="4" fill="{color}"/>')
-        lines.append(f'<text x="{size + 8}" y="{y}">{kind}</text>')
-    path.write_text("\n".join([*lines, "</svg>"]) + "\n")
+    colors = {kind: COLORS[number % len(COLORS)] for number, kind in enumerate(kinds)}
+    plot = Plot(
+        title,
+        across,
+        up,
+        curves=[Curve([(across.low, up.low), (across.high, up.high)], "line-5")],
+        dots=[
+            Dot(x, y, fill=colors[label], radius=3)
+            for x, y, label in zip(measured_us.tolist(), predicted_us.tolist(), labels, strict=True)
+        ],
+        legend=[Key(kind, fill=color) for kind, color in colors.items()],
+        heading=title,
+        width=640,
+        height=480,
+        right=150,
+        top=36,
+    )
+    write_svg(path, [[plot]])
 
 
 def format_parameters(vector: Array) -> str:
@@ -362,6 +449,7 @@ def print_interval(records: Records, predicted: Array, calibration: Calibration)
 @click.argument("m2", type=click.Path(path_type=Path, exists=True))
 @click.option("--plot", type=click.Path(path_type=Path), help="Write two SVG files to this folder.")
 @click.option("--ablation", is_flag=True, help="Print the table of mechanisms.")
+@click.option("--contradictions", is_flag=True, help="Print records that the model cannot explain.")
 @click.option("--frozen", is_flag=True, help="Fit nothing: judge the calibration of the package.")
 def main(m1_pro: Path, works: Path, m2: Path, plot: Path | None, **options: bool) -> None:
     """Fit, and print the errors."""
@@ -395,6 +483,8 @@ def main(m1_pro: Path, works: Path, m2: Path, plot: Path | None, **options: bool
     click.echo(f"  low {low:.3f}, high {high:.3f}, pair_spread {spread:.3f}")
     click.echo(f"M2: {format_parameters(fit_times(kernels, np.ones(len(kernels.names), bool)))}")
     click.echo(f"  low {m2_low:.3f}, high {m2_high:.3f}")
+    if options["contradictions"]:
+        print_contradictions(variants, left_out, kernels, of_m2)
     if plot is not None:
         plot.mkdir(parents=True, exist_ok=True)
         draw(plot / "m1_pro.svg", "M1 Pro, tasks left out", variants.seconds, left_out,

@@ -5,7 +5,8 @@
 RECORDS.csv has a line for each dispatch of a candidate, with its task, size, candidate and
 function. SOURCES is a folder with `metal_kernels/` (the harness of the records), and the candidates
 by their names, in itself or in `results/`. STUB.py stands in for PyObjC's Metal over
-`metalbench._core`. WORKS.json is written after each candidate; those that it has are not repeated.
+`metalbench._core`. WORKS.json is written after each candidate; those that it has are not repeated,
+but for those that do not compile. The last lines say how many records have no work, and why.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import re
 import sys
 import time
 import types
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +117,7 @@ class Simulator:
                 most_groups=MOST_GROUPS,
             )
         except (UnsupportedCodeError, StepLimitError) as error:
-            return {"error": str(error)}
+            return {"error": f"cannot be simulated: {error}"}
         return measure_work(code, sample, launch).record()
 
     def _find_code(self, function: str) -> LaneCode:
@@ -149,6 +151,30 @@ def load_tasks(sources: Path, stub_path: Path, names: set[str]) -> tuple[Any, di
     return stub, {name: task.get_task(name) for name in names}
 
 
+def needs_work(works: list[dict[str, Any]] | None) -> bool:
+    """Return whether a record is to be simulated: it is new, or did not get to a dispatch."""
+    return works is None or any(not each["function"] for each in works)
+
+
+def set_error(found: dict[str, Any], candidate: str, sizes: list[Any], error: str) -> None:
+    """Note for each size of a candidate why it has no work."""
+    for size in sizes:
+        found[f"{candidate}#{size.label}"] = [{"function": "", "error": error}]
+
+
+def print_reasons(found: dict[str, Any], wanted: dict[tuple[str, str], set[str]]) -> None:
+    """Print how many of the records have their work, and why others have not."""
+    reasons: Counter[str] = Counter()
+    for (_, candidate), labels in wanted.items():
+        for label in labels:
+            works = found.get(f"{candidate}#{label}")
+            errors = [each["error"] for each in works or () if "error" in each]
+            reason = str(errors[0]).partition(":")[0] if errors else "simulated"
+            reasons["its size is not one of the task" if works is None else reason] += 1
+    for reason, count in reasons.most_common():
+        click.echo(f"{count} of {reasons.total()} records: {reason}")
+
+
 @click.command(help=__doc__)
 @click.argument("records", type=click.Path(path_type=Path, exists=True))
 @click.argument("sources", type=click.Path(path_type=Path, exists=True))
@@ -180,9 +206,12 @@ def main(records: Path, sources: Path, stub: Path, works: Path, only: tuple[str,
         missing = [
             size
             for size in sizes
-            if size.label in labels and f"{candidate}#{size.label}" not in found
+            if size.label in labels and needs_work(found.get(f"{candidate}#{size.label}"))
         ]
-        if path is None or not missing:
+        if path is None:
+            set_error(found, candidate, missing, "there is no source")
+            continue
+        if not missing:
             continue
         simulator.source = _ATTRIBUTES_FIRST.sub(r"kernel \1 void", path.read_text())
         simulator.functions = task.spec.kernel_names
@@ -192,6 +221,8 @@ def main(records: Path, sources: Path, stub: Path, works: Path, only: tuple[str,
             pipelines, error = harness.make_pipelines(compiled.library, simulator.functions)
         if pipelines is None:
             click.echo(f"{candidate}: does not compile: {error}")
+            set_error(found, candidate, missing, f"does not compile: {error}")
+            works.write_text(json.dumps(found))
             continue
         for size in missing:
             start = time.monotonic()
@@ -202,6 +233,8 @@ def main(records: Path, sources: Path, stub: Path, works: Path, only: tuple[str,
             errors = [each["error"] for each in simulator.works if "error" in each]
             click.echo(f"{candidate} {size.label}: {time.monotonic() - start:.1f} s {errors or ''}")
         works.write_text(json.dumps(found))
+    works.write_text(json.dumps(found))
+    print_reasons(found, wanted)
 
 
 if __name__ == "__main__":

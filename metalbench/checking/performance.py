@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from metalbench.checking.findings import CheckFinding, Frame
-from metalbench.chips import CHIPS, THREADGROUP_BYTES
+from metalbench.chips import CHIPS, SIMD_WIDTH, THREADGROUP_BYTES
 from metalbench.errors import DeclarationError
 from metalbench.kernel.header import Dispatch, Kernel
 from metalbench.kernel.prepare import (
@@ -18,7 +18,6 @@ from metalbench.kernel.prepare import (
     source_options,
 )
 from metalbench.msl import engine
-from metalbench.msl.analysis.analysed_code import SIMD_WIDTH
 from metalbench.msl.analysis.performance import (
     PerformanceFinding,
     PerformanceReport,

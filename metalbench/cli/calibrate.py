@@ -36,34 +36,36 @@ def calibrate(file: Path, **options: Any) -> None:
     """
     from metalbench.errors import DeclarationError
     from metalbench.kernel.library import find
-    from metalbench.profiling.pairs import make_pairs
+    from metalbench.profiling.calibration_records import make_records
     from metalbench.report.console import console
     from metalbench.report.numbers import short_time
     from metalbench.safe_text import json_text
     from metalbench.store.database import store_path
     from metalbench.store.store import Store
 
-    out, log, pairs = console(), console(to_stderr=True), []
+    out, log, records = console(), console(to_stderr=True), []
     with Store(store_path(options["db"])) as store:
         for task in store.tasks():
             skip = partial(_report_skipped, log, task)
             try:
                 (entry,) = find([task], None, options["kernels"])
-                for pair in make_pairs(entry, store.history(task, limit=100), skip):
+                for record in make_records(entry, store.history(task, limit=100), skip):
                     measured, predicted = (
-                        short_time(1e9 * each) for each in (pair.measured_s, pair.predicted_s)
+                        short_time(1e9 * each) for each in (record.measured_s, record.predicted_s)
                     )
-                    out.print(f"{task} on {pair.chip}: measured {measured}, predicted {predicted}")
-                    pairs.append(pair.record())
+                    out.print(
+                        f"{task} on {record.chip}: measured {measured}, predicted {predicted}"
+                    )
+                    records.append(record.record())
             except DeclarationError as error:
                 # A task that is not in the library any more, or whose kernel is wrong.
                 skip(str(error).partition("\n")[0])
-    if not pairs:
+    if not records:
         raise click.UsageError(
             "the store has no result of a Mac's GPU for these kernels; `metalbench run` on a Mac "
             "stores them"
         )
-    write_text(file, json_text({"version": 1, "pairs": pairs}, indent=2) + "\n")
+    write_text(file, json_text({"version": 1, "pairs": records}, indent=2) + "\n")
 
 
 def _report_skipped(log: Console, task: str, reason: str) -> None:

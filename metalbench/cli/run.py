@@ -649,7 +649,7 @@ def _run_kernels(config: RunConfig, machine: Machine) -> int:
             if config.quick and config.trials.set_name == QUICK:
                 out.print(_describe_rest(config), soft_wrap=True, highlight=False)
         if predicted_chip is not None:
-            from metalbench.cli.predictions import print_predictions
+            from metalbench.cli.reporting import print_predictions
 
             print_predictions(out, trials, outcome.results, predicted_chip, device)
         # Compare with records and with earlier runs.

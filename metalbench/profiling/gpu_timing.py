@@ -20,9 +20,9 @@ from metalbench.profiling.gpu_chips import GpuChip
 from metalbench.profiling.gpu_work import ALL_HALVES, SCHEDULERS, DispatchWork
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
-# A core's register file holds 208 KiB, of which a thread takes its registers; at most 3072 threads,
-# and at least 384 (philipturner/metal-benchmarks; Mesa's agx_performance.c has the same steps).
-REGISTER_FILE_BYTES, MOST_THREADS, LEAST_THREADS = 208 << 10, 3072, 384
+# A core's register file holds 208 KiB, of which a thread takes its registers; at most 3072 threads
+# (philipturner/metal-benchmarks; Mesa's agx_performance.c has the same steps).
+REGISTER_FILE_BYTES, MOST_THREADS = 208 << 10, 3072
 # Threadgroup memory of a core (philipturner/metal-benchmarks: about 60 KB).
 THREADGROUP_BYTES = 60 << 10
 L1_BYTES = 8 << 10
@@ -88,7 +88,7 @@ def count_resident_threads(halves: Array) -> Array:
     """Return the most threads of a core for registers of 16 bits of a thread, in SIMD-groups."""
     halves = np.maximum(np.minimum(halves, MOST_HALVES), 1)
     threads = np.floor(REGISTER_FILE_BYTES / (2 * halves) / SIMD_WIDTH) * SIMD_WIDTH
-    found: Array = np.clip(threads, LEAST_THREADS, MOST_THREADS)
+    found: Array = np.minimum(threads, MOST_THREADS)
     return found
 
 

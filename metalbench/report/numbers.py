@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from metalbench.stats import MARGIN, Interval
+from metalbench.stats import FARTHEST, MARGIN, Interval
 
 TIME_UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns"))
 BYTE_UNITS = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
 MOST_DECIMALS = 4
+MOST_PERCENT = 1000
 UNCARRIED = "(no interval)"
 UNCARRIED_MEANS = (
     "(no interval): the samples are too few, or scatter too much, for an interval; more come with "
@@ -81,6 +82,18 @@ def change(fraction: float) -> str:
     if fraction + 1.0 > LARGEST_CHANGE:
         return f"more than {LARGEST_CHANGE:g} times as long"
     return f"{100 * fraction:.0f} % longer"
+
+
+def factor(times: float) -> str:
+    """Return ``5.0 times``, with at most FARTHEST times."""
+    return f"more than {FARTHEST:g} times" if times > FARTHEST else f"{times:.1f} times"
+
+
+def percent(fraction: float) -> str:
+    """Return ``4.0 %``, with at most MOST_PERCENT: more is only a disturbed machine."""
+    if 100 * fraction > MOST_PERCENT:
+        return f"more than {MOST_PERCENT} %"
+    return f"{100 * fraction:.1f} %"
 
 
 def short_time(nanoseconds: float) -> str:

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from metalbench.report import numbers
 from metalbench.report.numbers import label
 from metalbench.stats import (
-    FARTHEST,
     MARGIN,
     DistributionMode,
     Drift,
@@ -162,7 +161,6 @@ def list_marks(measured: Measurement) -> Iterator[tuple[str, str]]:
 # A smaller share of outliers is usual on any machine with other processes.
 USUAL_OUTLIERS = 0.05
 STEADY = 0.90
-MOST_PERCENT = 1000
 # Relative spread of a probe of fixed work from which the device counts as shared.
 UNDISTURBED = 0.10
 # Names of kernels in one line.
@@ -290,8 +288,8 @@ def _drift(drift: Drift | None) -> Iterator[TimeWarning]:
     if drift is not None and drift.is_significant and abs(drift.total) > MARGIN:
         yield TimeWarning(
             "Drift",
-            f"{'+' if drift.total > 0 else '-'}{_percent(abs(drift.total))} from the first window "
-            "to the last",
+            f"{'+' if drift.total > 0 else '-'}{numbers.percent(abs(drift.total))} from the first "
+            "window to the last",
             "a machine that warms up or cools down, or another program that came or went",
             "ratios are of pairs and mind it little, times do: let the machine settle and run "
             "again",
@@ -303,7 +301,7 @@ def _slow_start(times: NDArray[np.float64]) -> Iterator[TimeWarning]:
     if odd[0] and times[0] > np.median(times) and not odd[1:].mean() > USUAL_OUTLIERS:
         yield TimeWarning(
             "Slow start",
-            f"the first window took {_times(times[0] / np.median(times))} the median",
+            f"the first window took {numbers.factor(times[0] / np.median(times))} the median",
             "caches or clocks that were not yet warm",
             "the median does not mind one window; run again if you need the mean of all",
         )
@@ -356,7 +354,7 @@ def _warn_of_removed_effects(judgement: Judgement | None) -> Iterator[TimeWarnin
         longer = "longer" if second > 0 else "less"
         yield TimeWarning(
             "Order of the pair",
-            f"what runs second takes {_percent(abs(second))} {longer}",
+            f"what runs second takes {numbers.percent(abs(second))} {longer}",
             "caches, clocks or memory that the first leaves in another state for the second",
             "it is taken out of the ratio; half of the windows of both sides have it",
             Effect.REMOVED,
@@ -364,25 +362,12 @@ def _warn_of_removed_effects(judgement: Judgement | None) -> Iterator[TimeWarnin
     if levels is not None and levels >= MARGIN:
         yield TimeWarning(
             "A level for each batch",
-            f"the ratio differs by {_percent(levels)} between batches, which have other inputs",
+            f"the ratio differs by {numbers.percent(levels)} between batches, "
+            "which have other inputs",
             "a kernel whose time depends on the values or the place of its inputs",
             "the ratio's interval counts batches, not their pairs: more of them come with --time",
             Effect.REMOVED,
         )
-
-
-def _times(factor: float) -> str:
-    """Return ``5.0 times``, with at most 100 times."""
-    return f"more than {FARTHEST:g} times" if factor > FARTHEST else f"{factor:.1f} times"
-
-
-def _percent(fraction: float) -> str:
-    """Return ``4.0 %``, with at most 1000 %: larger figures of a disturbed machine say no more."""
-    return (
-        f"more than {MOST_PERCENT} %"
-        if 100 * fraction > MOST_PERCENT
-        else f"{100 * fraction:.1f} %"
-    )
 
 
 def _unsteady(stability: float) -> Iterator[TimeWarning]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from metalbench.chips import SIMD_WIDTH
 from metalbench.errors import TaskError
 from metalbench.finding_kinds import Kind
 from metalbench.task.workload import Workload
@@ -173,7 +174,6 @@ MOST_ELEMENTS, MOST_SECONDS = 1 << 22, 2.0
 # An explained result differs from the hypothetical one by at most CLOSE of its root mean square,
 # and by at most CLOSER of its distance from the expected result.
 CLOSE, CLOSER = 1e-3, 1e-2
-SIMD_WIDTH = 32
 THREADS = (64, 128, 256, 512, 1024)
 # MSL's types by bits of an index.
 INDEX_TYPES = {8: "uchar", 16: "ushort"}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from metalbench.msl.analysis.analysed_code import SIMD_WIDTH, AnalysedCode
+from metalbench.chips import SIMD_WIDTH
+from metalbench.msl.analysis.analysed_code import AnalysedCode
 from metalbench.msl.analysis.control_flow import flow_of
 from metalbench.msl.analysis.uniformity import VARYING, analyse_uniformity
 from metalbench.msl.ir.module import Module

@@ -10,7 +10,7 @@ import pytest
 
 import metalbench
 from metalbench import _core
-from metalbench.cli.predictions import find_kernel_of_chip
+from metalbench.cli.reporting import find_kernel_of_chip
 from metalbench.errors import DeclarationError
 from metalbench.kernel.library import find
 from metalbench.profiling.gpu_calibration import CALIBRATION, COUNTED_CALIBRATION

@@ -10,7 +10,7 @@ from itertools import count
 import pytest
 from vectorize import launches, one_lane
 
-from metalbench.msl.vectorize.simd_functions import SIMD_WIDTH
+from metalbench.chips import SIMD_WIDTH
 
 
 @pytest.fixture(params=launches.FORMS.values(), ids=launches.FORMS)

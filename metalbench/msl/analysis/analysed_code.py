@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from functools import cached_property
 
+from metalbench.chips import SIMD_WIDTH
 from metalbench.msl.analysis.bounds_guards import BoundsGuards
 from metalbench.msl.analysis.control_flow import Flow, NaturalLoop
 from metalbench.msl.analysis.private_memory import ASSUME_LIKE
@@ -35,7 +36,6 @@ from metalbench.msl.ir.model import (
 from metalbench.msl.ir.places import Metadata, is_own
 from metalbench.msl.ir.types import Layout, Vector
 
-SIMD_WIDTH = 32
 # Bytes of the widest load or store.
 LARGEST_ACCESS = 16
 # Names of functions of the IR: mathematical ones, and where threadgroup memory begins.

@@ -19,10 +19,10 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from metalbench.chips import SIMD_WIDTH
 from metalbench.msl.analysis.analysed_code import (
     LARGEST_ACCESS,
     OPAQUE,
-    SIMD_WIDTH,
     AnalysedCode,
     LocatedCode,
     Places,

@@ -11,6 +11,7 @@ from typing import Any
 
 from metalbench import build_cache
 from metalbench._core import CompileError
+from metalbench.chips import SIMD_WIDTH
 from metalbench.msl.frontend.constants import Value
 from metalbench.msl.frontend.edits import Edits, TranslationUnit
 from metalbench.msl.frontend.loop_exits import NO_UNROLL_MACRO
@@ -59,7 +60,6 @@ from metalbench.msl.transforms.shared_addresses import store_shared_addresses
 from metalbench.msl.transforms.tensor_cores import lower_matrices
 from metalbench.msl.vectorize.body import LaunchShape
 from metalbench.msl.vectorize.module import vectorize_module
-from metalbench.msl.vectorize.simd_functions import SIMD_WIDTH
 
 
 def compile_threads(

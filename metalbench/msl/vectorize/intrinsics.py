@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from metalbench.chips import SIMD_WIDTH
 from metalbench.msl.analysis.private_memory import ASSUME_LIKE, LANES_FUNCTIONS, MEMSET
 from metalbench.msl.ir.intrinsics import Intrinsic, overload_suffix, parse_intrinsic
 from metalbench.msl.ir.model import CallInstruction
@@ -15,7 +16,6 @@ from metalbench.msl.vectorize.gather_scatter import access_row
 from metalbench.msl.vectorize.ir_builder import combine_vectors
 from metalbench.msl.vectorize.lane_values import LaneValue
 from metalbench.msl.vectorize.serialize import emit_scalar, emit_serialized
-from metalbench.msl.vectorize.simd_functions import SIMD_WIDTH
 
 
 def emit_memset(emitter: Emitter, call: CallInstruction) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from metalbench.chips import SIMD_WIDTH
 from metalbench.msl.analysis.uniformity import (
     UNIFORM,
     VARYING,
@@ -25,7 +26,6 @@ from metalbench.msl.vectorize.serialize import ROW_ALIGNMENT, convert_to_storage
 
 PREFIX = "mb_vector_"
 BARRIER_FUNCTION = "mb_vector_meet"
-SIMD_WIDTH = 32
 _TYPES = ("b1", "u8", "u16", "u32", "u64", "f16", "bf16", "f32")
 _POSITIONS = ("lane", "index", "x", "y", "z", "simdgroup", "arena")
 REDUCTIONS = ("sum", "product", "min", "max", "and", "or", "xor")

@@ -12,8 +12,8 @@ from click.testing import CliRunner
 from metalbench.cli import main
 from metalbench.errors import CompileError, Unsupported
 from metalbench.kernel.library import find
-from metalbench.profiling import pairs
-from metalbench.profiling.pairs import choose_results, find_chip_name, make_pairs
+from metalbench.profiling import calibration_records
+from metalbench.profiling.calibration_records import choose_results, find_chip_name, make_records
 from metalbench.stats import Interval
 
 
@@ -52,10 +52,10 @@ def test_choose_results_takes_the_latest_of_a_mac() -> None:
     assert list(choose_results(results, lambda _: "a")) == [latest]
 
 
-def test_make_pairs_has_times_and_work_but_no_names() -> None:
+def test_make_records_has_times_and_work_but_no_names() -> None:
     (entry,) = find(["relu"], None, ())
     results: list[Any] = [Stored(entry.kernel().hash)]
-    (pair,) = make_pairs(entry, results, pytest.fail)
+    (pair,) = make_records(entry, results, pytest.fail)
     assert pair.record()["cores"] == 16
     assert pair.measured_s == pytest.approx(9e-6)
     assert pair.predicted_s > 0
@@ -63,37 +63,37 @@ def test_make_pairs_has_times_and_work_but_no_names() -> None:
     assert "relu" not in json.dumps(pair.record())
 
 
-def test_make_pairs_predicts_with_the_devices_cores() -> None:
+def test_make_records_predicts_with_the_devices_cores() -> None:
     (entry,) = find(["relu"], None, ())
     source = entry.kernel().hash
     results: list[Any] = [
         Stored(source, device_name="Apple M3 Max", device_cores=cores) for cores in (30, 40, 0)
     ]
-    fewer, all_, unknown = make_pairs(entry, results, pytest.fail)
+    fewer, all_, unknown = make_records(entry, results, pytest.fail)
     assert fewer.predicted_s > all_.predicted_s == unknown.predicted_s
 
 
-def test_make_pairs_says_why_it_skips(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_make_records_says_why_it_skips(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise Unsupported("relu: textures")
 
-    monkeypatch.setattr(pairs, "measure_kernel", refuse)
+    monkeypatch.setattr(calibration_records, "measure_kernel", refuse)
     (entry,) = find(["relu"], None, ())
     results: list[Any] = [Stored(entry.kernel().hash)]
     reasons: list[str] = []
-    assert not list(make_pairs(entry, results, reasons.append))
+    assert not list(make_records(entry, results, reasons.append))
     assert reasons == ["relu: textures"]
 
 
-def test_make_pairs_lets_other_faults_raise(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_make_records_lets_other_faults_raise(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise CompileError("relu: no such type")
 
-    monkeypatch.setattr(pairs, "measure_kernel", fail)
+    monkeypatch.setattr(calibration_records, "measure_kernel", fail)
     (entry,) = find(["relu"], None, ())
     results: list[Any] = [Stored(entry.kernel().hash)]
     with pytest.raises(CompileError):
-        list(make_pairs(entry, results, pytest.fail))
+        list(make_records(entry, results, pytest.fail))
 
 
 def test_calibrate_needs_results_of_a_mac(tmp_path) -> None:

@@ -1,6 +1,6 @@
-"""Pairs of predicted work and measured time of stored results, to improve the calibration.
+"""Records of predicted work and measured time of stored results, to improve the calibration.
 
-A pair has no name, no source and no path: the chip, its cores, the element type, the time and the
+A record has no name, no source and no path: the chip, its cores, the element type, the time and the
 work of each dispatch. A device that does not report its cores has 0.
 """
 
@@ -24,7 +24,7 @@ METAL = "metal"
 
 
 @dataclass(frozen=True)
-class Pair:
+class CalibrationRecord:
     """A measured time in seconds, the predicted one, and the work of each dispatch."""
 
     chip: str
@@ -35,7 +35,7 @@ class Pair:
     dispatches: tuple[dict[str, float], ...]
 
     def record(self) -> dict[str, Any]:
-        """Return the pair as JSON values."""
+        """Return the record as JSON values."""
         return {
             "chip": self.chip,
             "cores": self.cores,
@@ -70,12 +70,12 @@ def choose_results(
             yield each
 
 
-def make_pairs(
+def make_records(
     entry: Entry, results: Iterable[HistoryEntry], skip: Callable[[str], None]
-) -> Iterator[Pair]:
-    """Yield a pair for each usable result of a task. Raise DeclarationError without its kernel.
+) -> Iterator[CalibrationRecord]:
+    """Yield a record for each usable result of a task. Raise DeclarationError without its kernel.
 
-    `skip` takes the reason why a result has no pair: its code cannot be predicted.
+    `skip` takes the reason why a result has no record: its code cannot be predicted.
     """
 
     @cache
@@ -97,7 +97,7 @@ def make_pairs(
             skip(str(error).partition("\n")[0])
             continue
         assert each.kernel_ns is not None
-        yield Pair(
+        yield CalibrationRecord(
             name,
             each.device_cores,
             each.dtype,
