@@ -112,7 +112,8 @@ else:
     def _read_pages(pid: int) -> tuple[int, int]:
         """Return the resident pages, and those of them that belong to files or shared memory."""
         try:
-            fields = Path(f"/proc/{pid}/statm").read_bytes().split()
+            with open(f"/proc/{pid}/statm", "rb") as file:
+                fields = file.read().split()
         except OSError:
             return 0, 0
         return int(fields[1]), int(fields[2])
@@ -122,8 +123,9 @@ else:
         numbers: list[int] = []
         try:
             for thread in os.listdir(f"/proc/{pid}/task"):
-                listed = Path(f"/proc/{pid}/task/{thread}/children").read_bytes()
-                numbers += map(int, listed.split())
+                # Not by pathlib, which takes twice as long: a run does this ten times a second.
+                with open(f"/proc/{pid}/task/{thread}/children", "rb") as file:
+                    numbers += map(int, file.read().split())
         except OSError:
             pass
         return numbers
