@@ -20,6 +20,7 @@ _UNDO = {
     8: ("ALTER TABLE runs DROP COLUMN project",),
     9: ("DROP TABLE exchanges",),
     10: ("ALTER TABLE runs DROP COLUMN project_revision",),
+    11: ("ALTER TABLE records DROP COLUMN author",),
 }
 
 

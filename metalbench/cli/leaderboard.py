@@ -20,7 +20,7 @@ EXAMPLES = """\b
 Examples:
   metalbench run --record
   metalbench leaderboard
-  metalbench leaderboard softmax relu
+  metalbench leaderboard softmax relu --history
   metalbench leaderboard --device metal --html records.html
   metalbench leaderboard --set standard --md -
 """
@@ -36,6 +36,12 @@ Examples:
     show_default=True,
     help="Only records of this kind of device.",
 )
+@click.option(
+    "--history",
+    "with_history",
+    is_flag=True,
+    help="Print also the earlier records of each task: when, by whom, and by how much.",
+)
 @record_options
 @store_option
 def leaderboard(names: tuple[str, ...], **options: Any) -> None:
@@ -43,13 +49,14 @@ def leaderboard(names: tuple[str, ...], **options: Any) -> None:
 
     A record is a correct kernel that none was shown to be faster than. `metalbench run --record`,
     `certify` and agent_steel bring new ones in: the first of a task at once, another one if it is
-    FASTER in pairs with the record, and FASTER once more on other inputs. `--html` writes one file
+    FASTER in pairs with the record, and FASTER once more on other inputs. A record has the name in
+    METALBENCH_AUTHOR, if it is set. `--html` writes one file
     that needs no network: a table to sort, a plot, and the source and history of every record.
 
     Exit codes: 0; 2 wrong usage or environment.
     """
     from metalbench.report.console import console
-    from metalbench.report.leaderboard import leaderboard_report
+    from metalbench.report.leaderboard import leaderboard_report, past_report
     from metalbench.store.database import store_path
     from metalbench.store.store import Store
 
@@ -61,6 +68,8 @@ def leaderboard(names: tuple[str, ...], **options: Any) -> None:
         records = _select_records(store, names, options)
         if records:
             out.print(leaderboard_report(records, out))
+            if options["with_history"]:
+                out.print(past_report(records, store.records_of, out))
         else:
             out.print(f"no such records in {path}; `metalbench run --record` makes some")
         _export(records, store, options)

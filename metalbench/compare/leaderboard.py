@@ -32,7 +32,7 @@ from metalbench.run.trial import Observer, Silent, Trial, device_facts
 from metalbench.stats import Interval, Verdict
 from metalbench.store.environment import Environment, engine_on, environment
 from metalbench.store.history import HistoryEntry
-from metalbench.store.records import Record, RecordClaim, RecordPlace
+from metalbench.store.records import Record, RecordClaim, RecordPlace, find_author
 from metalbench.store.result import DeviceFacts
 from metalbench.store.store import Store
 
@@ -310,7 +310,8 @@ def enter(
             return ruling
         over = record.number if record is not None else None
         header = extract_header(trial.kernel.source)
-        if store.keep_record(place, RecordClaim(result, header, origin, over, ruling.gains)):
+        claim = RecordClaim(result, header, origin, over, ruling.gains, find_author())
+        if store.keep_record(place, claim):
             return replace(ruling, record=store.record_at(place))
         # Another result has become the record during timing: compare with that.
 

@@ -9,7 +9,7 @@ JSON: one object.
         note     null, or what is to be known about times of a simulation
         records  list of
             task, set, size, dtype, kernel, source, source_hash    strings
-            measured_at, accepted_at, origin                       strings
+            measured_at, accepted_at, origin, author               strings
             sizes, tunables                                        {name: integer}
             kernel_ns, gpu_ns, reference_ns, ratio                 intervals, or null
             gflops, gbytes_per_s                                   intervals, or null
@@ -49,14 +49,18 @@ if TYPE_CHECKING:
     Past = Callable[[RecordPlace], Sequence[Record]]
 
 SCHEMA = 1
-COLUMNS = ("task", "dtype", "size", "kernel", "MLX", "MLX / kernel", "GFLOP/s", "GB/s", "since")
+COLUMNS = (
+    *("task", "dtype", "size", "kernel", "MLX", "MLX / kernel", "GFLOP/s", "GB/s", "since"),
+    "by",
+)
+PAST_COLUMNS = ("since", "kernel", "MLX / kernel", "against the record before", "source", "by")
 INTERVALS = ("kernel_ns", "reference_ns", "ratio", "gflops", "gbytes_per_s", "gpu_ns")
 PLAIN = ("task", "set", "size", "dtype", "kernel", "source_hash", "verdict", "clock", "mlx")
 CSV_COLUMNS = (
     *("device", "device_name", "chip", "cores", "engine"),
     *PLAIN,
     *(f"{name}{end}" for name in INTERVALS for end in ("", "_low", "_high")),
-    *("measured_at", "accepted_at", "origin", "records"),
+    *("measured_at", "accepted_at", "origin", "author", "records"),
 )
 RULE = (
     f"Times are of one pass, with {100 * CONFIDENCE:g} % intervals. A record's place is taken by "
@@ -76,6 +80,28 @@ def leaderboard_report(records: Sequence[Record], console: Console) -> Group:
             Text(),
         ]
     return Group(*blocks, Text(RULE, style=QUIET))
+
+
+def past_report(records: Sequence[Record], past: Past, console: Console) -> Group:
+    """Return, for the place of each record, a table of its records, the latest first."""
+    blocks: list[RenderableType] = []
+    for each in records:
+        table = plain_table(terminal=console.is_terminal)
+        for name in PAST_COLUMNS:
+            table.add_column(name)
+        for step in past(each.place):
+            gains = " and ".join(map(numbers.ratio, step.gains))
+            table.add_row(
+                step.accepted_at[:16].replace("T", " "),
+                numbers.time(work_ns(step)),
+                numbers.ratio(step.entry.ratio),
+                gains or "the first",
+                step.entry.source_hash[:12],
+                Text(step.by),
+            )
+        about = label(each.entry.task, each.entry.dtype, each.entry.size)
+        blocks += [Text(f"{about}: {_device(each)}", style="bold"), table, Text()]
+    return Group(*blocks)
 
 
 def to_json(records: Sequence[Record], past: Past) -> str:
@@ -143,6 +169,7 @@ def record_to_dict(record: Record) -> dict[str, Any]:
         "measured_at": entry.recorded_at,
         "accepted_at": record.accepted_at,
         "origin": record.origin,
+        "author": record.author,
     }
 
 
@@ -179,7 +206,7 @@ def _table(records: Sequence[Record], console: Console) -> Table:
         wide.add_row(*cells)
         first = Text.assemble(cells[0], "\n", cells[1], " ", cells[2])
         below = [Text("\n[").join(cell.split(" [")) for cell in (cells[3], cells[4], ratio)]
-        narrow.add_row(first, *below, cells[8])
+        narrow.add_row(first, *below, Text("\n").join(cells[8:]))
     unlimited = console.options.update(max_width=10 * console.width)
     fits = console.measure(wide, options=unlimited).maximum <= console.width
     return wide if fits else narrow
@@ -197,6 +224,7 @@ def _cells(record: Record) -> tuple[str, ...]:
         numbers.ratio(entry.ratio),
         *(numbers.estimate(each) if each and each.value else numbers.MISSING for each in rates),
         record.accepted_at[:10],
+        record.by,
     )
 
 

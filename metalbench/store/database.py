@@ -30,7 +30,7 @@ def store_path(explicit: str | Path | None = None) -> Path:
 # Times are nanoseconds of one pass, instants ISO 8601 in UTC. An interval has three columns: the
 # estimate, `_low` and `_high`; both ends are NULL if the samples are too few for an interval.
 
-SCHEMA_VERSION = 11
+SCHEMA_VERSION = 12
 
 TABLES = """
 CREATE TABLE environments (
@@ -157,6 +157,12 @@ CREATE TABLE records (
 CREATE INDEX records_by_place ON records (task, dtype, size, device_kind, device_name);
 """
 TABLES += RECORDS
+
+# The name of a person or team, by METALBENCH_AUTHOR; NULL: none was given.
+AUTHORS = """
+ALTER TABLE records ADD COLUMN author TEXT;
+"""
+TABLES += AUTHORS
 
 # For agent_steel, whose queries are in agent_steel.history.
 ATTEMPTS = """
@@ -309,6 +315,7 @@ ALTER TABLE runs ADD COLUMN project TEXT;
     10: """
 ALTER TABLE runs ADD COLUMN project_revision TEXT;
 """,
+    11: AUTHORS,
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ from metalbench.stats import Interval
 from metalbench.store.history import HistoryEntry, read_result
 from metalbench.store.result import DeviceFacts, Tuning
 
+AUTHOR_VARIABLE = "METALBENCH_AUTHOR"
+LONGEST_AUTHOR = 100
 _PLACE = (
     "device_kind, device_name, device_chip, device_cores, engine, task, dtype, size, records.sizes"
 )
@@ -22,7 +25,7 @@ _AT = (
 )
 _RECORDS = """
 SELECT records.id, records.result, task_set, text, header, gflops, gbytes_per_s, floor_ns,
-       gpu_floor_ns, environments.json, over, gains, origin, accepted_at
+       gpu_floor_ns, environments.json, over, gains, origin, accepted_at, coalesce(author, '')
 FROM records JOIN results ON results.id = records.result JOIN sources ON hash = results.source
      JOIN runs ON runs.id = run JOIN environments ON environments.id = runs.environment
 """
@@ -78,7 +81,7 @@ class RecordClaim:
 
     `gains` are the times of the previous record over its own, of each pairing. `header` is the
     comment block above the kernel's first line of code, `origin` the command or program that
-    submitted it.
+    submitted it, and `author` a name, "" if none was given.
     """
 
     result: int
@@ -86,6 +89,7 @@ class RecordClaim:
     origin: str
     over: int | None = None
     gains: tuple[Interval, ...] = ()
+    author: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +116,17 @@ class Record:
     gains: tuple[Interval, ...]
     origin: str
     accepted_at: str
+    author: str = ""
+
+    @property
+    def by(self) -> str:
+        """The author, if known, and the command or program that submitted the kernel."""
+        return f"{self.author} ({self.origin})" if self.author else self.origin
+
+
+def find_author() -> str:
+    """Return the name that records get, from $METALBENCH_AUTHOR; "" without one."""
+    return os.environ.get(AUTHOR_VARIABLE, "").strip()[:LONGEST_AUTHOR]
 
 
 def read_place(connection: sqlite3.Connection, result: int) -> RecordPlace:
@@ -133,10 +148,11 @@ def keep_record(
     row = (
         *place._row,
         *(claim.result, claim.header, claim.over, json.dumps(gains), claim.origin, now),
+        claim.author or None,
     )
     names = _PLACE.replace("records.", "")
     connection.execute(
-        f"INSERT INTO records ({names}, result, header, over, gains, origin, accepted_at) "
+        f"INSERT INTO records ({names}, result, header, over, gains, origin, accepted_at, author) "
         f"VALUES ({', '.join('?' * len(row))})",
         row,
     )
@@ -169,7 +185,7 @@ def read_records_at(
 def _record(connection: sqlite3.Connection, number: int, place: RecordPlace) -> Record:
     row = connection.execute(f"{_RECORDS} WHERE records.id = ?", (number,)).fetchone()
     _, result, task_set, source, header, gflops, gbytes, floor, gpu_floor, *rest = row
-    environment, over, gains, origin, accepted_at = rest
+    environment, over, gains, origin, accepted_at, author = rest
     return Record(
         number=number,
         place=place,
@@ -185,6 +201,7 @@ def _record(connection: sqlite3.Connection, number: int, place: RecordPlace) -> 
         gains=tuple(Interval(*each) for each in json.loads(gains)),
         origin=origin,
         accepted_at=accepted_at,
+        author=author,
     )
 
 

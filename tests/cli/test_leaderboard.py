@@ -60,6 +60,16 @@ def test_leaderboard_without_records_names_the_command_for_them(
     assert "no such records" in command("leaderboard").stdout
 
 
+def test_leaderboard_prints_the_history_on_request(command: Command, recorded: Path) -> None:
+    assert recorded.exists()
+    assert "against the record before" not in command("leaderboard", "softmax").stdout
+    told = command("leaderboard", "softmax", "--history")
+    assert told.exit_code == 0, told.output
+    assert told.stdout.count("against the record before") == 1
+    assert "the first" in told.stdout
+    assert "the first" not in command("leaderboard", "softmax").stdout
+
+
 def test_run_record_enters_correct_kernels(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,6 +18,7 @@ from metalbench.report.console import PIPE_WIDTH
 from metalbench.report.leaderboard import (
     CSV_COLUMNS,
     leaderboard_report,
+    past_report,
     ruling_lines,
     to_csv,
     to_json,
@@ -51,9 +52,9 @@ def store(tmp_path: Path) -> Iterator[Store]:
             number = opened.record(opened.begin_run({}, device, here), result)
             place = opened.place_of(number)
             over = opened.record_at(place)
-            claim = RecordClaim(
-                number, "//", "test", over.number if over else None, GAINS if over else ()
-            )
+            author = "Ada" if seed else ""
+            before = over.number if over else None
+            claim = RecordClaim(number, "//", "test", before, GAINS if over else (), author)
             assert opened.keep_record(place, claim)
         yield opened
 
@@ -103,6 +104,32 @@ def test_json_and_csv_have_every_record_with_its_device(store: Store) -> None:
         ("cpu", "softmax", "1"),
     ]
     assert float(rows[0]["gpu_ns"]) == record["gpu_ns"]["value"]
+
+
+def test_records_have_their_author_and_origin(store: Store) -> None:
+    gpu = next(each for each in store.records() if each.place.device_kind == "metal")
+    assert (gpu.author, gpu.origin, gpu.by) == ("Ada", "test", "Ada (test)")
+    (line,) = [each for each in printed(store, PIPE_WIDTH).splitlines() if "Ada" in each]
+    assert line.rstrip().endswith("Ada (test)")
+    rows = list(csv.DictReader(io.StringIO(to_csv(store.records(), store.records_of))))
+    assert [row["author"] for row in rows] == ["Ada", "", ""]
+    assert "| Ada (test) |" in to_markdown(store.records())
+    assert "Ada (test)" in to_html(page_of_records(store.records(), store.records_of))
+
+
+def test_past_report_has_every_record_of_a_place(store: Store) -> None:
+    gpu = [each for each in store.records() if each.place.device_kind == "metal"]
+    console = Console(file=io.StringIO(), width=PIPE_WIDTH)
+    console.print(past_report(gpu, store.records_of, console))
+    assert isinstance(console.file, io.StringIO)
+    head, _, latest, first, *_ = (
+        " ".join(line.split()) for line in console.file.getvalue().splitlines()
+    )
+    assert head == "softmax (seed): metal (Apple M4, m4, 10 cores)"
+    assert "1.5x [1.4, 1.6] and 1.4x [1.3, 1.5]" in latest
+    assert latest.endswith("Ada (test)")
+    assert "the first" in first
+    assert first.endswith("test")
 
 
 def test_markdown_is_a_table_for_each_device(store: Store) -> None:

@@ -12,7 +12,7 @@ from example_results import CPU, GPU, correct, on_gpu
 from metalbench.errors import StoreError
 from metalbench.stats import Interval
 from metalbench.store.environment import environment
-from metalbench.store.records import RecordClaim, RecordPlace
+from metalbench.store.records import AUTHOR_VARIABLE, RecordClaim, RecordPlace, find_author
 from metalbench.store.result import DeviceFacts, Result
 from metalbench.store.store import Store
 
@@ -105,3 +105,12 @@ def test_no_result_has_no_place(store: Store) -> None:
         store.place_of(7)
     with pytest.raises(StoreError, match="result 7 does not exist"):
         store.result(7)
+
+
+def test_the_author_is_given_by_a_variable_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(AUTHOR_VARIABLE, raising=False)
+    assert find_author() == ""
+    monkeypatch.setenv(AUTHOR_VARIABLE, "  Ada Lovelace ")
+    assert find_author() == "Ada Lovelace"
+    monkeypatch.setenv(AUTHOR_VARIABLE, "a" * 1000)
+    assert len(find_author()) == 100

@@ -43,6 +43,7 @@ OTHERS: dict[str, Callable[[KernelRow], str | int]] = {
     "size": lambda row: row.size,
     "correct": lambda row: row.status,
     "since": lambda row: row.history[0].accepted_at,
+    "by": lambda row: row.history[0].origin,
     "records": lambda row: len(row.history),
 }
 
@@ -304,7 +305,7 @@ def _columns(board: Board) -> list[str]:
         *("dtype", "size"),
         *(["correct"] if of_run else []),
         *INTERVALS,
-        *([] if of_run else ["since", "records"]),
+        *([] if of_run else ["since", "by", "records"]),
     ]
 
 

@@ -34,7 +34,10 @@ MOST_SAMPLES = 120
 
 @dataclass(frozen=True)
 class RecordStep:
-    """One record in the history of a place: its gain over the previous one, and its origin."""
+    """One record in the history of a place: its gain over the previous one, and its origin.
+
+    `origin` is who submitted it, if known, and by which command or program.
+    """
 
     accepted_at: str
     time_ns: Interval | None
@@ -269,7 +272,7 @@ def _step(record: Record) -> RecordStep:
         record.entry.ratio,
         record.gains,
         record.entry.source_hash,
-        record.origin,
+        record.by,
     )
 
 
