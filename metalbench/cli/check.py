@@ -62,6 +62,7 @@ A FILE.metal says above its code what it takes, and how it is launched:
   // struct: params uint32 count = 4, float32x2 scale = 1   a struct's members in order; with
   // struct: pairs (n) float32 a normal, int32 b iota       extents an array of structs
   // texture: t rgba8unorm (64, 32) uniform             or: output, scratch
+  // tensor: t float16 (64, 32) normal     with `strides (40, 1)` before the contents, not dense
 
 \b
 A finding that is intended is allowed in a comment at its line, with the reason:

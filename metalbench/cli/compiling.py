@@ -182,7 +182,7 @@ def _read(file: str) -> tuple[str, str]:
 
 
 def _header_macros(source: str, filename: str, options: Mapping[str, Any]) -> dict[str, str]:
-    """Return the macros that a kernel's header declares: DTYPE, and tunables for the device.
+    """Return the macros that a kernel's header declares: DTYPE, version, and tunables.
 
     A file without header lines has none. A header that cannot be read is reported on stderr.
     """
@@ -207,7 +207,11 @@ def _header_macros(source: str, filename: str, options: Mapping[str, Any]) -> di
     dtype = wanted or kernel.dtypes[0]
     device = _core.open(options["device"])
     tunables = kernel.on(device_names(device)).resolve_tunables(dtype=dtype)
-    return {"DTYPE": DTYPES[dtype].msl, **{name: str(each) for name, each in tunables.items()}}
+    return {
+        "DTYPE": DTYPES[dtype].msl,
+        **define_version(kernel.standard),
+        **{name: str(each) for name, each in tunables.items()},
+    }
 
 
 def _folders(filename: str, options: dict[str, Any]) -> list[str]:

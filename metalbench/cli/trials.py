@@ -58,7 +58,9 @@ def list_trials_of_files(
                 raise
             hint = str(error).partition("; ")[2]
             raise DeclarationError(
-                f"{path}: there is no task {name!r}; name the task with --task NAME ({hint})"
+                f"{path}: there is no task {name!r}; name the task with --task NAME ({hint}). A "
+                f"file without a task has no right results: `metalbench check {path}` and "
+                f"`metalbench profile {path}` take it"
             ) from None
         if path.suffix == METAL:
             entry = replace(entry, kernel_paths=[path])

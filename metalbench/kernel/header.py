@@ -34,6 +34,7 @@ _SYNTAX = {
     "texture": rf"{_ARRAY}\s*[a-z]\w*",
     "sampler": r"\s*\w+\s+\w+::\w+",
     "value": r"\s*[A-Za-z_]\w*\s*=\s*\S+\s*$",
+    "tensor": rf"{_ARRAY}\s*[a-z]\w*",
     "struct": r"\s*\w+\s*(?:\(.*\)\s*)?[a-z]+\d+(?:x[234])?\s+\w+",
     "tune": r"\s*\w+\s*=\s*[-\d]",
     "instance": r"\s*\w+\s+\w+\s*=\s*[-\d]",
@@ -314,6 +315,25 @@ class Scratch:
 
 
 @dataclass(frozen=True)
+class TensorView:
+    """One `// tensor:` line: the view that a kernel gets of an array, with the sizes of NumPy.
+
+    `shape` and `strides` count elements and begin with the outermost dimension. `element` is the
+    type in MSL of elements of four bits; empty for others, which have the type of the array.
+    """
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    line: int
+    element: str = ""
+
+    @property
+    def elements(self) -> int:
+        """Elements from the first one of the view to its last one."""
+        return 1 + sum((n - 1) * stride for n, stride in zip(self.shape, self.strides, strict=True))
+
+
+@dataclass(frozen=True)
 class Limit:
     """One condition of a `// limits:` line, for sizes and tunables. `relation` is <= or ==."""
 
@@ -579,7 +599,8 @@ class Kernel:
     tensors, which the tool `tensor` of a check varies.
     `inouts` are the inputs that the kernel updates in place, each with its line.
     `variant` is "metal4" for the file NAME.metal4.metal, which uses tensors; `preferred` are the
-    devices on which it replaces NAME.metal.
+    devices on which it replaces NAME.metal. `tensors` are the arguments of a standalone kernel that
+    are views of arrays.
     """
 
     name: str
@@ -603,6 +624,7 @@ class Kernel:
     inouts: Mapping[str, int] = field(default_factory=dict)
     variant: str = ""
     preferred: tuple[PreferredDevice, ...] = ()
+    tensors: Mapping[str, TensorView] = field(default_factory=dict)
 
     @property
     def is_python(self) -> bool:

@@ -23,7 +23,7 @@ from metalbench.errors import (
     suggestion,
 )
 from metalbench.expression import Expression
-from metalbench.kernel.header import Dispatch, Kernel, lines_for
+from metalbench.kernel.header import Dispatch, Kernel, TensorView, lines_for
 from metalbench.kernel.memory import (
     COUNTS,
     GUARD_BYTES,
@@ -213,6 +213,8 @@ def check_coverage(
             if argument.access not in ("read", "sample"):
                 written.add(argument.name)
             _check_kind(task.name, pipeline.name, argument, formats)
+            if argument.name in kernel.tensors:
+                _check_tensor(task.name, kernel, pipeline, argument)
             if argument.kind == "buffer":
                 _check_argument(task.name, pipeline.name, argument, arrays, scalars)
     file = kernel.path.name
@@ -224,6 +226,9 @@ def check_coverage(
                 + (
                     f"`texture2d<T> {name}` or the like to one"
                     if name in formats
+                    else f"`tensor<device {arrays[name].msl}, dextents<int32_t, "
+                    f"{len(kernel.tensors[name].shape)}>> {name}` to one"
+                    if name in kernel.tensors
                     else f"`device {arrays[name].msl}* {name}` to one"
                 )
             )
@@ -266,6 +271,37 @@ def _check_kind(
             f"[{task}] {argument.name}: kernel {function} takes it as {argument.type}, a "
             f"{argument.kind}; expected a `{line} {argument.name} ...` line"
         )
+
+
+def _check_tensor(
+    task: str, kernel: Kernel, pipeline: _core.Pipeline, argument: _core.Argument
+) -> None:
+    """Raise DeclarationError unless an argument is a tensor of the rank that its line declares."""
+    view = kernel.tensors[argument.name]
+    where = f"[{task}] {kernel.path.name}:{view.line}: {argument.name}"
+    extents = [
+        each for each in pipeline.arguments if each.name == f"{argument.name}{EXTENTS_SUFFIX}"
+    ]
+    if not extents:
+        raise DeclarationError(
+            f"{where}: kernel {pipeline.name} takes it as a pointer to {argument.type}, not as a "
+            f"tensor; write `// buffer:`"
+        )
+    if view.element and not argument.type.endswith(view.element):
+        raise DeclarationError(
+            f"{where}: kernel {pipeline.name} takes a tensor of {argument.type}, the line declares "
+            f"{view.element}"
+        )
+    if _rank(extents[0]) != len(view.shape):
+        raise DeclarationError(
+            f"{where}: kernel {pipeline.name} takes a tensor of rank {_rank(extents[0])}, the line "
+            f"declares {len(view.shape)} dimensions"
+        )
+
+
+def _rank(extents_argument: _core.Argument) -> int:
+    """Return the rank of a tensor whose extents are `array<long, N>`: N is twice the rank."""
+    return int(extents_argument.type.rpartition(",")[2].strip(" >")) // 2
 
 
 def _check_argument(
@@ -315,17 +351,22 @@ def find_tensor(
 
 
 def tensor_extents(
-    pipeline: _core.Pipeline, extents_argument: _core.Argument, shape: Sequence[int]
+    pipeline: _core.Pipeline,
+    extents_argument: _core.Argument,
+    shape: Sequence[int],
+    view: TensorView | None = None,
 ) -> np.ndarray[Any, Any]:
-    """Return the extents of a tensor over a dense array, the innermost first, then its strides.
+    """Return the extents of a tensor over an array, the innermost first, then its strides.
 
-    Raise DispatchError for an array of another rank. Elements of four bits are two in a byte.
+    Without a `view` the array is dense. Raise DispatchError for an array of another rank. Elements
+    of four bits are two in a byte.
     """
+    if view is not None:
+        return np.array([*reversed(view.shape), *reversed(view.strides)], np.int64)
     name = extents_argument.name.removesuffix(EXTENTS_SUFFIX)
     (tensor,) = (each for each in pipeline.arguments if each.name == name)
-    # The type is `array<long, N>` with twice the rank; 0 where the front end does not know it.
-    rank = int(extents_argument.type.rpartition(",")[2].strip(" >")) // 2
-    if rank not in (0, len(shape)):
+    rank = _rank(extents_argument)
+    if rank != len(shape):
         raise DispatchError(
             f"[{pipeline.name}] {name}: expected an array of {rank} dimensions for a tensor of "
             f"rank {rank}, got {len(shape)}"
@@ -342,13 +383,14 @@ def bind_arguments(
     buffers: Mapping[str, GuardedBuffer | CountsBuffer],
     scalars: Mapping[str, int | float],
     formats: Mapping[str, str],
-    samplers: Mapping[str, str],
+    kernel: Kernel,
 ) -> dict[str, object]:
     """Return the value of each buffer, texture and sampler argument of `pipeline`.
 
-    `formats` are the pixel formats of textures, by name. `samplers` are options in MSL's syntax.
-    Raise DispatchError for an argument of another kind.
+    `formats` are the pixel formats of textures, by name. `kernel` has the options of samplers and
+    the views of tensors. Raise DispatchError for an argument of another kind.
     """
+    samplers = kernel.samplers
     values: dict[str, object] = {}
     for each in pipeline.arguments:
         name, buffer = each.name, buffers.get(each.name)
@@ -358,7 +400,8 @@ def bind_arguments(
             made = _core.Sampler(**sampler_options(samplers[name]))
             values[name] = made if each.count == 1 else [made] * each.count
         elif tensor := find_tensor(name, buffers):
-            values[name] = tensor_extents(pipeline, each, tensor.shape).tobytes()
+            view = kernel.tensors.get(name.removesuffix(EXTENTS_SUFFIX))
+            values[name] = tensor_extents(pipeline, each, tensor.shape, view).tobytes()
         elif each.kind == "buffer":
             values[name] = buffer.buffer if buffer is not None else scalars[name]
     return values
@@ -577,7 +620,7 @@ class Compiled:
                 buffers,
                 scalars,
                 pixel_formats(self.task, self.kernel),
-                self.kernel.samplers,
+                self.kernel,
             ),
             threads=geometry.threads,
             threadgroup_bytes=dict(geometry.threadgroup_bytes),

@@ -15,7 +15,7 @@ import numpy as np
 from metalbench.errors import DeclarationError, DispatchError, TaskError, suggestion
 from metalbench.expression import Expression, Parser, parse
 from metalbench.kernel import header
-from metalbench.kernel.header import Kernel, Scratch, find_misspelt_keyword
+from metalbench.kernel.header import Kernel, Scratch, TensorView, find_misspelt_keyword
 from metalbench.kernel.textures import pixel_format, sampler_options
 from metalbench.sandbox.resources import memory_bytes
 from metalbench.task import Task
@@ -194,6 +194,7 @@ class StructLayout:
 SIZE = "file"
 FORMS = {
     "buffer": "`// buffer: name float32 (1024) normal`",
+    "tensor": "`// tensor: name float16 (64, 32) normal`",
     "texture": "`// texture: name rgba8unorm (64, 32) uniform`",
     "sampler": "`// sampler: name filter::linear, address::repeat`",
     "value": "`// value: name = 1024`",
@@ -201,6 +202,10 @@ FORMS = {
 }
 _LINE = re.compile(r"\s*//\s*(\w+):(.*)")
 _BUFFER = re.compile(r"\s*(\w+)\s+(\w+)\s*(\(.*\))\s*([^()]+)")
+_TENSOR = re.compile(r"\s*(\w+)\s+(\w+)\s*(\([^()]*(?:\([^()]*\)[^()]*)*\))\s*(.*)")
+_STRIDES = re.compile(r"strides\s*(\([^()]*(?:\([^()]*\)[^()]*)*\))\s*(.*)")
+# Elements of four bits, two in a byte: the least and the greatest value.
+_NIBBLES = {"int4": (-8, 7), "uint4": (0, 15)}
 _SAMPLER = re.compile(r"\s*([A-Za-z_]\w*)(?!\s*(?:::|\())\b\s*(.*)")
 _VALUE = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*(\S+)\s*")
 _STRUCT = re.compile(r"\s*(\w+)\s*(\(.*?\))?\s*([^()]+)")
@@ -247,8 +252,16 @@ def read_standalone_kernel(path: Path, arrays: Path | None = None) -> Standalone
     if arrays is not None:
         lines.take(_load_arrays(kernel.name, arrays), arrays)
     scratches = (*kernel.scratches, *lines.scratches)
-    kernel = replace(kernel, scratches=scratches, samplers=lines.samplers)
+    kernel = replace(kernel, scratches=scratches, samplers=lines.samplers, tensors=lines.tensors)
     return StandaloneKernel(kernel, _task(kernel, lines), frozenset(lines.inout))
+
+
+def _draw_nibbles(
+    draw: Draw, rng: np.random.Generator, shape: Shape, values: Values
+) -> np.ndarray[Any, Any]:
+    """Return bytes of two elements of four bits each; the first one has the low bits."""
+    elements = draw(rng, (*shape[:-1], 2 * shape[-1]), values).astype(np.uint8) & 15
+    return elements[..., 0::2] | elements[..., 1::2] << 4
 
 
 class _Lines:
@@ -263,9 +276,18 @@ class _Lines:
         self.inout: set[str] = set()
         self.scratches: list[Scratch] = []
         self.samplers: dict[str, str] = {}
+        self.tensors: dict[str, TensorView] = {}
+        # Texts of lines whose sizes may be values of later lines.
+        self._tensor_texts: dict[int, tuple[str, ...]] = {}
 
     def read(self) -> None:
         """Read every line above the first one of code."""
+        self._read_lines()
+        for line, found in self._tensor_texts.items():
+            self._line = line
+            self._add_tensor(*found)
+
+    def _read_lines(self) -> None:
         lines = self._kernel.source.splitlines()
         for self._line, text in enumerate(lines, 1):
             if text.strip() and not text.lstrip().startswith("//"):
@@ -309,7 +331,8 @@ class _Lines:
         return DeclarationError(f"[{self._kernel.name}] {file}:{self._line}: {message}")
 
     def _check_new(self, name: str) -> None:
-        named = {**self.inputs, **self.outputs, **self.values, **self.samplers}
+        tensors = [each[0] for each in self._tensor_texts.values()]
+        named = {*self.inputs, *self.outputs, *self.values, *self.samplers, *tensors}
         if name in named or name in (each.name for each in self.scratches):
             raise self._error(f"{name!r} is declared twice")
 
@@ -338,6 +361,81 @@ class _Lines:
             self.inout.add(name)
             words.pop()
         self.inputs[name] = Input(shape, dtype, " ".join(words), self._draw(words, dtype))
+
+    def _read_tensor(self, text: str) -> None:
+        match = _TENSOR.fullmatch(text)
+        if match is None or not match[4]:
+            raise self._error(f"expected {FORMS['tensor']}, got `{text.strip()}`")
+        name, kind, extents, rest = match.groups()
+        self._check_new(name)
+        if kind not in (*DTYPES, *_NIBBLES, "DTYPE"):
+            raise self._error(f"unknown element type {kind!r}; {suggestion(kind, DTYPES)}")
+        strided = _STRIDES.fullmatch(rest)
+        strides, content = strided.groups() if strided else ("", rest)
+        self._tensor_texts[self._line] = (name, kind, extents, strides, content)
+
+    def _add_tensor(self, name: str, kind: str, extents: str, strides: str, content: str) -> None:
+        """Add the array of a `// tensor:` line; all values are known."""
+        view = self._view(name, extents, strides)
+        words, nibble = content.split(), _NIBBLES.get(kind)
+        if nibble and any(n % 2 for n in (view.shape[-1], *view.strides[:-1])):
+            raise self._error(f"{name}: expected rows of whole bytes, of an even number of {kind}")
+        size = view.elements // 2 + view.elements % 2 if nibble else view.elements
+        dense = (*view.shape[:-1], view.shape[-1] // 2 if nibble else view.shape[-1])
+        shape = tuple(parse(each) for each in ((size,) if strides else dense))
+        dtype = DTYPES["uint8"] if nibble else DTYPES.get(kind)
+        if words == [OUTPUT]:
+            if strides:
+                raise self._error(
+                    f"{name}: expected an output without strides, because nothing writes the "
+                    "elements between its rows; write `zeros inout` for such a tensor"
+                )
+            self.outputs[name] = Array(shape, dtype)
+        else:
+            if words[-1:] == [INOUT]:
+                self.inout.add(name)
+                words.pop()
+            draw = self._draw(words, DTYPES["int8"] if nibble else dtype)
+            if nibble:
+                self._check_nibbles(name, words, kind)
+                draw = partial(_draw_nibbles, draw)
+            self.inputs[name] = Input(shape, dtype, " ".join(words), draw)
+        self.tensors[name] = replace(view, element=f"{kind}b_format") if nibble else view
+
+    def _check_nibbles(self, name: str, words: Sequence[str], kind: str) -> None:
+        least, most = _NIBBLES[kind]
+        bounds = [number for number in map(parse_number, words[1:]) if number is not None]
+        is_whole = words[0] in ("integers", "zeros", "ones")
+        if not is_whole or (bounds and not (least <= bounds[0] and bounds[1] - 1 <= most)):
+            raise self._error(
+                f"{name}: expected zeros, ones or integers of {kind}, from {least} to {most}, such "
+                f"as `integers {least} {most + 1}`"
+            )
+
+    def _view(self, name: str, extents: str, strides: str) -> TensorView:
+        whole = {key: each for key, each in self.values.items() if isinstance(each, int)}
+        try:
+            shape = tuple(each.evaluate(whole) for each in self._shape(extents, "tensor"))
+            given = self._shape(strides, "tensor") if strides else ()
+            steps = tuple(each.evaluate(whole) for each in given)
+        except DeclarationError as error:
+            raise self._error(str(error).partition(": ")[2] or str(error)) from None
+        if min(shape) < 1:
+            raise self._error(f"{name}: expected every extent to be 1 or more, got {shape}")
+        dense = tuple(math.prod(shape[i + 1 :]) for i in range(len(shape)))
+        if not strides:
+            return TensorView(shape, dense, self._line)
+        if len(steps) != len(shape) or steps[-1] != 1:
+            raise self._error(
+                f"{name}: expected {len(shape)} strides, of which the last is 1, got {steps}"
+            )
+        for i in range(len(shape) - 1):
+            if steps[i] < steps[i + 1] * shape[i + 1]:
+                raise self._error(
+                    f"{name}: expected stride {steps[i]} to be at least "
+                    f"{steps[i + 1] * shape[i + 1]}: what it steps over must not overlap"
+                )
+        return TensorView(shape, steps, self._line)
 
     def _read_texture(self, text: str) -> None:
         match = _BUFFER.fullmatch(text)

@@ -231,3 +231,20 @@ def test_compile_says_that_a_wrong_header_is_not_used(tmp_path: Path) -> None:
     told = command(path, "-D", "TG=1", "-D", "DTYPE=float")
     assert told.exit_code == 0, told.output
     assert "note: its header lines are not used: [twice] twice.metal:4" in told.output
+
+
+def test_a_header_line_chooses_the_version_of_the_language(tmp_path: Path) -> None:
+    text = """// std: metal4.0
+// dispatch: k threadgroups=(1) threads=(1)
+#include <metal_tensor>
+using namespace metal;
+kernel void k(tensor<device half, dextents<int, 2>> a) { a[0, 0] = 1; }
+"""
+    path = tmp_path / "k.metal"
+    path.write_text(text)
+    result = command(path)
+    assert result.exit_code == 0, result.output
+    assert "a.extents" in result.stdout
+    older = command(path, "--std", "metal3.2")
+    assert older.exit_code == 1
+    assert "compile with --std metal4.0" in older.stderr
