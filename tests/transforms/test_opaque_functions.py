@@ -49,3 +49,21 @@ def test_make_functions_opaque_replaces_bodies_of_values_only() -> None:
     assert call.globals == [f"@mb_opaque_sin.{SIN}"]
     assert module.declares(f"mb_opaque_sin.{SIN}")
     assert [each.opcode for _, each in module.function(SINCOS).instructions] == ["store", "ret"]
+
+
+def test_make_functions_opaque_replaces_products_of_tensors() -> None:
+    symbol = "_ZN2mbL20matrix_lanes_productINS_1XEEEvPfPKf"
+    module = Module(f"""
+define internal void @{symbol}(ptr %0, ptr %1, i32 %2) {{
+  %4 = load float, ptr %1, align 4
+  store float %4, ptr %0, align 4
+  ret void
+}}
+""")
+    make_functions_opaque(module)
+    module = Module(str(module))
+    call, end = (each for _, each in module.function(symbol).instructions)
+    assert call.globals == [f"@mb_opaque_tensor_product.{symbol}"]
+    assert [each.text for each in call.operands] == ["%0", "%1", "%2"]
+    assert end.opcode == "ret"
+    assert module.declares(f"mb_opaque_tensor_product.{symbol}")

@@ -67,6 +67,9 @@ def compile_for_analysis(
         passes=_FLAGS,
     )
     flags += ["-mllvm", f"-inline-threshold={10_000_000 if inline_all else 20_000}"]
+    if not source.tensor_layout:
+        # The layout of cooperative tensors in which Apple's GPUs have them: four lanes share a row.
+        flags.append("-DMB_TENSOR_LAYOUT=1")
     options = [each for each in flags if each != "-gline-tables-only"]
     parsing = [*options, "-Xclang", "-disable-llvm-passes"]
     whole = Module(generate_ir(lowered.code, tools, parsing, translate))

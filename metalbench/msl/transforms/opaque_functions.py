@@ -22,7 +22,9 @@ _FUNCTIONS = (
 )
 # A function of namespace metal, metal::fast or metal::precise, in a symbol of the C++ ABI.
 _SYMBOL = re.compile(r"_ZN5metal(?:(4fast|7precise))?(\d+)(\w+)")
-_MATRIX = re.compile(r"_ZN2mb\d+(matrix_product_sum|matrix_read|matrix_write)I")
+_MATRIX = re.compile(
+    r"_ZN2mbL?\d+(matrix_product_sum|matrix_read|matrix_write|matrix_lanes_(?:product|fragments))I"
+)
 _VALUES_ONLY = "nounwind willreturn memory(none)"
 _MEMORY = "nounwind willreturn memory(argmem: readwrite)"
 # Parameters of a product of matrices: the result, the factors and the summand, by reference.
@@ -44,6 +46,8 @@ def make_functions_opaque(module: Module) -> None:
                 _replace_function(function, named, declared)
         elif found[1] == "matrix_product_sum":
             _replace_product(function, declared)
+        elif found[1].startswith("matrix_lanes"):
+            _replace_tensor_product(function, declared)
         else:
             _replace_access(function, found[1], declared)
     for signature, kind in declared.items():
@@ -94,6 +98,16 @@ def _replace_product(function: Function, declared: dict[str, str]) -> None:
         f"  store {types[0]} %mb.result, ptr {names[0]}, align {sizes[0]}{place}\n"
         f"  ret void{place}"
     )
+
+
+def _replace_tensor_product(function: Function, declared: dict[str, str]) -> None:
+    """Replace the body of a product of tensors by a call with its operands."""
+    place = _find_place(function)
+    types = ", ".join(str(each.type) for each in function.parameters)
+    given = ", ".join(map(str, function.parameters))
+    opaque = f"@{PREFIX}tensor_product.{function.name}"
+    declared[f"void {opaque}({types})"] = _MEMORY
+    function.set_body(f"  call void {opaque}({given}){place}\n  ret void{place}")
 
 
 def _replace_access(function: Function, name: str, declared: dict[str, str]) -> None:
