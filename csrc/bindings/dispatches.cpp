@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <string_view>
 #include <variant>
 
 #include "bindings/bindings.h"
@@ -47,9 +46,6 @@ std::map<std::string, std::uint32_t> sizes_from(const nb::dict& given, const std
   return sizes;
 }
 
-// A tensor's second argument has the extents, the innermost first, and the strides in elements.
-constexpr std::string_view extents_suffix = ".extents";
-
 Bytes bytes_of_numbers(const std::vector<std::int64_t>& numbers) {
   const auto* begin = reinterpret_cast<const std::byte*>(numbers.data());
   return {begin, begin + numbers.size() * sizeof(std::int64_t)};
@@ -61,8 +57,7 @@ Bytes extents_of(const PipelineInfo& kernel, const Argument& tensor, const Argum
   std::vector<std::int64_t> sizes;
   for (const nb::handle size : array.attr("shape")) sizes.push_back(nb::cast<std::int64_t>(size));
   std::ranges::reverse(sizes);
-  // The type is `array<long, N>` with twice the rank; 0 where the front end does not know it.
-  const std::size_t rank = std::stoul(extents.type.substr(extents.type.find(',') + 1)) / 2;
+  const std::size_t rank = tensor_rank(extents);
   if (sizes.empty() || (rank != 0 && rank != sizes.size())) {
     reject_value(kernel, tensor,
                  "expected an array of " + std::to_string(rank) +
@@ -83,7 +78,7 @@ Bytes extents_of(const PipelineInfo& kernel, const Argument& tensor, const Argum
 void add_extents(const PipelineInfo& kernel, const nb::dict& arguments,
                  std::map<std::string, Value>& values) {
   for (const Argument& extents : kernel.arguments) {
-    if (!extents.name.ends_with(extents_suffix) || values.contains(extents.name)) continue;
+    if (!is_extents(extents) || values.contains(extents.name)) continue;
     const std::string name = extents.name.substr(0, extents.name.size() - extents_suffix.size());
     const auto tensor = std::ranges::find(kernel.arguments, name, &Argument::name);
     if (tensor == kernel.arguments.end() || !arguments.contains(name.c_str())) continue;

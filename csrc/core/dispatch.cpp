@@ -199,6 +199,20 @@ const char* to_string(Access access) {
   return "";
 }
 
+std::uint32_t tensor_rank(const Argument& extents) {
+  const std::size_t comma = extents.type.find(',');
+  return comma == std::string::npos
+             ? 0
+             : static_cast<std::uint32_t>(std::stoul(extents.type.substr(comma + 1)) / 2);
+}
+
+void describe_extents(Argument& extents) {
+  extents.element = Element::int64;
+  extents.element_bytes =
+      2 * tensor_rank(extents) * static_cast<std::uint32_t>(sizeof(std::int64_t));
+  extents.alignment = alignof(std::int64_t);
+}
+
 std::string to_string(const Size3& size) {
   return "(" + std::to_string(size.x) + ", " + std::to_string(size.y) + ", " +
          std::to_string(size.z) + ")";

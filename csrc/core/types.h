@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -86,6 +87,17 @@ struct Argument {
   std::uint32_t alignment = 0;      // required alignment of the address, in bytes; 0 for any
   TextureUse texture;               // of textures and samplers
 };
+
+// A tensor of Metal 4 has a second argument, which is named after it: its extents, the innermost
+// first, then its strides in elements.
+inline constexpr std::string_view extents_suffix = ".extents";
+[[nodiscard]] inline bool is_extents(const Argument& argument) {
+  return argument.name.ends_with(extents_suffix);
+}
+// Return the rank in the type `array<long, N>` of extents; 0 if it is not known.
+[[nodiscard]] std::uint32_t tensor_rank(const Argument& extents);
+// Set the sizes of an argument of extents, which its type has.
+void describe_extents(Argument& extents);
 
 // A parameter that the device supplies, such as `thread_position_in_grid`.
 struct Attribute {

@@ -79,6 +79,8 @@ bool TextureTable::holds(const std::byte* address) const {
 void describe(const mb::ArgumentInfo& found, Argument& argument) {
   argument.element = static_cast<Element>(found.element);
   argument.texture.count = std::max(found.count, 1U);
+  // The kernel's parameter is the tensor.
+  if (is_extents(argument)) describe_extents(argument);
   if (argument.kind != ArgumentKind::texture) return;
   argument.texture.type = found.texture.type;
   argument.texture.texel = found.texture.texel;

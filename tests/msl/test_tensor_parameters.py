@@ -72,7 +72,8 @@ def test_reflection_of_tensors(cpu):
     assert [found[name].type for name in ("A", "B", "C")] == ["half", "half", "float"]
     assert [found[name].element for name in ("A", "B", "C")] == ["float16", "float16", "float32"]
     assert [found[name].access for name in ("A", "B", "C")] == ["read_write", "read", "read_write"]
-    assert found["A.extents"].type == "array<long, 4>"
+    extents = found["A.extents"]
+    assert (extents.type, extents.element, extents.element_bytes) == ("array<long, 4>", "int64", 32)
     assert {found[f"{name}.extents"].index for name in "ABC"} == {28, 29, 30}
 
 
@@ -91,12 +92,14 @@ def test_extents_and_strides_can_be_given(cpu, pipeline):
     kernel = pipeline(SUM, "f")
     whole, out = np.arange(48, dtype=np.int32).reshape(2, 6, 4), np.zeros(4, np.int32)
     sizes = np.array([3, 4, 2, 1, 4, 24], np.int64)
-    arguments = {"t": whole, "t.extents": sizes.tobytes(), "out": out}
-    cpu.run([_core.Dispatch(kernel, arguments, threadgroups=1, threads=1)])
     expected = np.int64(0)
     for value in whole[:, :4, :3].ravel():
         expected = expected * 3 + value
-    assert out.tolist() == [int(np.int64(expected).astype(np.int32)), 4, 24, 4]
+    for given in (sizes, sizes.tobytes()):
+        out[:] = 0
+        arguments = {"t": whole, "t.extents": given, "out": out}
+        cpu.run([_core.Dispatch(kernel, arguments, threadgroups=1, threads=1)])
+        assert out.tolist() == [int(np.int64(expected).astype(np.int32)), 4, 24, 4]
 
 
 def test_a_tensor_of_another_rank_is_refused(cpu):
