@@ -22,6 +22,7 @@ struct Capabilities {
   TextureAtomics texture_atomics = TextureAtomics::none;
   bool metal3 = false;
   bool metal4 = false;
+  bool tensors = false;  // kernels may have parameters that are tensors
   bool unified_memory = false;
   std::uint64_t memory_bytes = 0;
   std::uint64_t working_set_bytes = 0;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "metal/metal4_api.h"
 #include "metal/strings.h"
 
 namespace metalbench::metal {
@@ -93,7 +94,7 @@ Capabilities probe(id<MTLDevice> device) {
   found.cores = core_count();
   found.texture_atomics = texture_atomics_of(device);
   found.metal3 = [device supportsFamily:MTLGPUFamilyMetal3];
-  found.metal4 = [device respondsToSelector:NSSelectorFromString(@"newMTL4CommandQueue")];
+  found.metal4 = [device respondsToSelector:@selector(newMTL4CommandQueueWithDescriptor:error:)];
   found.unified_memory = device.hasUnifiedMemory;
   found.memory_bytes = process.physicalMemory;
   found.working_set_bytes = device.recommendedMaxWorkingSetSize;
@@ -107,6 +108,9 @@ Capabilities probe(id<MTLDevice> device) {
                          [device supportsCounterSampling:MTLCounterSamplingPointAtStageBoundary];
   found.residency_sets =
       [device respondsToSelector:NSSelectorFromString(@"newResidencySetWithDescriptor:error:")];
+  // Command buffers of Metal 4 make nothing resident themselves.
+  found.tensors = found.metal4 && found.residency_sets &&
+                  [device supportsFamily:static_cast<MTLGPUFamily>(metal4_gpu_family)];
   found.gpu_trace = [MTLCaptureManager.sharedCaptureManager
       supportsDestination:MTLCaptureDestinationGPUTraceDocument];
   found.os_version = to_string(process.operatingSystemVersionString);
@@ -128,6 +132,7 @@ Facts facts_of(const Capabilities& capabilities, double tick_ns) {
       {"family", capabilities.family},
       {"metal3", capabilities.metal3},
       {"metal4", capabilities.metal4},
+      {"tensors", capabilities.tensors},
       {"unified_memory", capabilities.unified_memory},
       {"memory_bytes", bytes(capabilities.memory_bytes)},
       {"working_set_bytes", bytes(capabilities.working_set_bytes)},

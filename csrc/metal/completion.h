@@ -19,6 +19,7 @@ using Clock = std::chrono::steady_clock;
 
 // Return the GPU's start and end time of a completed command buffer.
 [[nodiscard]] Span span_of(id<MTLCommandBuffer> buffer);
+[[nodiscard]] Span span_of(CFTimeInterval start, CFTimeInterval end);
 
 // Written by the completion handlers of command buffers, on a thread of Metal's.
 class Completion {
@@ -29,6 +30,9 @@ class Completion {
   // Add a completion handler; call before the commit. The handler shares ownership, so it never
   // accesses a destroyed object.
   static void attach(const std::shared_ptr<Completion>& completion, id<MTLCommandBuffer> buffer);
+
+  // Note the end of a command buffer.
+  void take(MTLCommandBufferStatus ended, NSError* why, Span span);
 
   // Remove command buffers that will not be committed.
   void leave_out(std::size_t buffers);
@@ -55,8 +59,6 @@ class Completion {
   std::shared_ptr<void> kept;
 
  private:
-  void take(id<MTLCommandBuffer> buffer);
-
   std::mutex mutex_;
   std::condition_variable changed_;
   std::size_t pending_;

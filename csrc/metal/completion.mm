@@ -2,28 +2,32 @@
 
 namespace metalbench::metal {
 
-Span span_of(id<MTLCommandBuffer> buffer) {
+Span span_of(CFTimeInterval start, CFTimeInterval end) {
   constexpr double ns_per_s = 1e9;
-  return {buffer.GPUStartTime * ns_per_s, buffer.GPUEndTime * ns_per_s};
+  return {start * ns_per_s, end * ns_per_s};
+}
+
+Span span_of(id<MTLCommandBuffer> buffer) {
+  return span_of(buffer.GPUStartTime, buffer.GPUEndTime);
 }
 
 void Completion::attach(const std::shared_ptr<Completion>& completion,
                         id<MTLCommandBuffer> buffer) {
   const std::shared_ptr<Completion> share = completion;
   [buffer addCompletedHandler:^(id<MTLCommandBuffer> ended) {
-    share->take(ended);
+    share->take(ended.status, ended.error, span_of(ended));
   }];
 }
 
-void Completion::take(id<MTLCommandBuffer> buffer) {
+void Completion::take(MTLCommandBufferStatus ended, NSError* why, Span span) {
   {
     const std::lock_guard lock(mutex_);
     ended_at = Clock::now();
     if (status != MTLCommandBufferStatusError) {
-      status = buffer.status;
-      error = buffer.error;
+      status = ended;
+      error = why;
     }
-    spans.push_back(span_of(buffer));
+    spans.push_back(span);
     --pending_;
   }
   changed_.notify_all();

@@ -18,6 +18,9 @@ struct VectorType {
 
 // Return nothing for matrices, structs and objects.
 [[nodiscard]] std::optional<VectorType> vector_type(MTLDataType type);
+// Return the type of one number, and its size.
+[[nodiscard]] MTLDataType scalar_type(Element element);
+[[nodiscard]] std::uint32_t scalar_bytes(Element element);
 // Return the MSL name: "float4", "half2x3"; "struct" where Metal does not report the name.
 [[nodiscard]] std::string type_name(MTLDataType type);
 // Return the texel kind of a texture with this component type.

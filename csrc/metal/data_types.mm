@@ -1,5 +1,8 @@
 #include "metal/data_types.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace metalbench::metal {
 namespace {
 
@@ -7,16 +10,23 @@ namespace {
 struct Family {
   MTLDataType first;
   Element scalar;
+  std::uint32_t bytes;
   const char* name;
 };
 
 constexpr Family families[] = {
-    {MTLDataTypeFloat, Element::float32, "float"}, {MTLDataTypeHalf, Element::float16, "half"},
-    {MTLDataTypeInt, Element::int32, "int"},       {MTLDataTypeUInt, Element::uint32, "uint"},
-    {MTLDataTypeShort, Element::int16, "short"},   {MTLDataTypeUShort, Element::uint16, "ushort"},
-    {MTLDataTypeChar, Element::int8, "char"},      {MTLDataTypeUChar, Element::uint8, "uchar"},
-    {MTLDataTypeBool, Element::boolean, "bool"},   {MTLDataTypeLong, Element::int64, "long"},
-    {MTLDataTypeULong, Element::uint64, "ulong"},  {MTLDataTypeBFloat, Element::bfloat16, "bfloat"},
+    {MTLDataTypeFloat, Element::float32, 4, "float"},
+    {MTLDataTypeHalf, Element::float16, 2, "half"},
+    {MTLDataTypeInt, Element::int32, 4, "int"},
+    {MTLDataTypeUInt, Element::uint32, 4, "uint"},
+    {MTLDataTypeShort, Element::int16, 2, "short"},
+    {MTLDataTypeUShort, Element::uint16, 2, "ushort"},
+    {MTLDataTypeChar, Element::int8, 1, "char"},
+    {MTLDataTypeUChar, Element::uint8, 1, "uchar"},
+    {MTLDataTypeBool, Element::boolean, 1, "bool"},
+    {MTLDataTypeLong, Element::int64, 8, "long"},
+    {MTLDataTypeULong, Element::uint64, 8, "ulong"},
+    {MTLDataTypeBFloat, Element::bfloat16, 2, "bfloat"},
 };
 
 const Family* family_of(MTLDataType type) {
@@ -24,6 +34,11 @@ const Family* family_of(MTLDataType type) {
     if (type >= family.first && type < family.first + 4) return &family;
   }
   return nullptr;
+}
+
+const Family* family_of(Element element) {
+  const auto found = std::ranges::find(families, element, &Family::scalar);
+  return found == std::end(families) ? nullptr : found;
 }
 
 std::string matrix_name(const char* scalar, NSUInteger offset) {
@@ -36,6 +51,16 @@ std::optional<VectorType> vector_type(MTLDataType type) {
   const Family* const family = family_of(type);
   if (family == nullptr) return std::nullopt;
   return VectorType{family->scalar, static_cast<std::uint32_t>(type - family->first) + 1};
+}
+
+MTLDataType scalar_type(Element element) {
+  const Family* const family = family_of(element);
+  return family == nullptr ? MTLDataTypeNone : family->first;
+}
+
+std::uint32_t scalar_bytes(Element element) {
+  const Family* const family = family_of(element);
+  return family == nullptr ? 0 : family->bytes;
 }
 
 std::string type_name(MTLDataType type) {

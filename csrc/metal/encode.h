@@ -12,6 +12,7 @@
 
 #include "core/dispatch.h"
 #include "metal/gpu.h"
+#include "metal/residency.h"
 #include "metal/textures.h"
 
 namespace metalbench::metal {
@@ -23,6 +24,8 @@ struct Command {
     bytes,
     texture,
     sampler,
+    tensor,
+    arguments,  // a table of Metal 4, instead of all that is bound
     threadgroup_memory,
     resource,
     threads,
@@ -31,7 +34,7 @@ struct Command {
 
   Kind kind = Kind::pipeline;
   NSUInteger index = 0;
-  id object = nil;        // pipeline, buffer, texture or sampler
+  id object = nil;        // pipeline, buffer, texture, sampler, tensor or table
   NSUInteger offset = 0;  // in the buffer
   Bytes bytes{};
   NSUInteger length = 0;  // of threadgroup memory
@@ -46,7 +49,13 @@ using Commands = std::vector<Command>;
 // command each.
 class Script {
  public:
-  explicit Script(const Gpu& gpu) : device_(gpu.device()), textures_(gpu) {}
+  // `is_metal4`: the commands are for an encoder of Metal 4, see metal4.h.
+  Script(const Gpu& gpu, bool is_metal4)
+      : device_(gpu.device()),
+        capabilities_(gpu.capabilities()),
+        is_metal4_(is_metal4),
+        textures_(gpu),
+        resident_(gpu.residency()) {}
 
   // Add a dispatch of this kernel; its textures must be noted before. Throws DispatchError for
   // another device's memory.
@@ -55,6 +64,10 @@ class Script {
   void finish();
 
   void encode(id<MTLComputeCommandEncoder> encoder, std::uint32_t passes) const;
+
+  [[nodiscard]] bool is_metal4() const { return is_metal4_; }
+  [[nodiscard]] const Commands& first_pass() const { return first_pass_; }
+  [[nodiscard]] const Commands& later_pass() const { return later_pass_; }
 
   // Return the number of launches in one pass.
   [[nodiscard]] std::size_t dispatches() const { return dispatches_.size(); }
@@ -73,9 +86,17 @@ class Script {
   void bind(const Dispatch& dispatch, Commands& commands);
   void bind(const Binding& binding, const Argument& argument, const std::string& where,
             Commands& commands);
+  void bind_tensor(const Dispatch& dispatch, const Binding& tensor, const Binding& extents,
+                   Commands& commands);
+  [[nodiscard]] Command constant(const Bytes& bytes, const std::string& where);
 
   id<MTLDevice> device_;
+  const Capabilities& capabilities_;
+  bool is_metal4_;
   TextureSet textures_;
+  // Metal 4 knows only what is in a residency set, and keeps nothing alive.
+  ResidentObjects resident_;
+  std::vector<Commands> bound_;
   std::vector<Dispatch> owners_;      // own the memory that commands refer to
   std::vector<Commands> dispatches_;  // each with its whole setup
   Commands first_pass_;

@@ -5,9 +5,11 @@
 
 #include "core/errors.h"
 #include "metal/buffer.h"
+#include "metal/metal4.h"
 #include "metal/pipeline.h"
 #include "metal/samplers.h"
 #include "metal/strings.h"
+#include "metal/tensors.h"
 
 namespace metalbench::metal {
 namespace {
@@ -36,21 +38,6 @@ bool sets_the_same(const Command& a, const Command& b) {
          a.bytes == b.bytes;
 }
 
-Command constant(id<MTLDevice> device, const Bytes& bytes, const std::string& where) {
-  if (bytes.size() <= most_inline_bytes && !bytes.empty()) {
-    return {.kind = Command::Kind::bytes, .bytes = bytes};
-  }
-  const id<MTLBuffer> buffer = [device newBufferWithLength:std::max<NSUInteger>(bytes.size(), 1)
-                                                   options:MTLResourceStorageModeShared];
-  if (buffer == nil) {
-    throw OutOfMemoryError(where + ": Metal has no memory for a constant of " +
-                           std::to_string(bytes.size()) + " bytes");
-  }
-  buffer.label = to_ns(where);
-  std::memcpy(buffer.contents, bytes.data(), bytes.size());
-  return {.kind = Command::Kind::buffer, .object = buffer};
-}
-
 void send(const Command& command, id<MTLComputeCommandEncoder> encoder) {
   switch (command.kind) {
     case Command::Kind::threads:
@@ -77,6 +64,9 @@ void send(const Command& command, id<MTLComputeCommandEncoder> encoder) {
     case Command::Kind::threadgroup_memory:
       [encoder setThreadgroupMemoryLength:command.length atIndex:command.index];
       break;
+    case Command::Kind::tensor:
+    case Command::Kind::arguments:
+      break;  // only in scripts for encoders of Metal 4
     case Command::Kind::resource:
       [encoder useResource:command.object usage:MTLResourceUsageRead | MTLResourceUsageWrite];
       break;
@@ -95,6 +85,10 @@ void Script::add(const Dispatch& dispatch, id<MTLComputePipelineState> state) {
   if (dispatch.grid.count() == 0) return;
   Commands commands{{.kind = Command::Kind::pipeline, .object = state}};
   bind(dispatch, commands);
+  if (is_metal4_) {
+    bound_.push_back(commands);
+    commands = with_argument_table(device_, commands, "[" + dispatch.pipeline->info().name + "]");
+  }
   for (const ThreadgroupMemory& memory : dispatch.threadgroup_memory) {
     commands.push_back(
         {.kind = Command::Kind::threadgroup_memory, .index = memory.index, .length = memory.bytes});
@@ -107,6 +101,11 @@ void Script::add(const Dispatch& dispatch, id<MTLComputePipelineState> state) {
 void Script::bind(const Dispatch& dispatch, Commands& commands) {
   const PipelineInfo& info = dispatch.pipeline->info();
   for (const Binding& binding : dispatch.bindings) {
+    if (is_extents(argument_of(info, binding))) continue;
+    if (const Binding* const extents = extents_of(dispatch, binding)) {
+      bind_tensor(dispatch, binding, *extents, commands);
+      continue;
+    }
     const std::string where = "[" + info.name + "] " + binding.name;
     bind(binding, argument_of(info, binding), where, commands);
   }
@@ -132,16 +131,54 @@ void Script::bind(const Binding& binding, const Argument& argument, const std::s
          .object = storage.buffer(),
          .offset = storage.offset() + buffer->offset()});
   } else if (const auto* bytes = std::get_if<Bytes>(&binding.value)) {
-    put(constant(device_, *bytes, where));
+    put(constant(*bytes, where));
   } else if (const auto* textures = std::get_if<Textures>(&binding.value)) {
     for (const Texture& texture : *textures) {
-      put({.kind = Command::Kind::texture, .object = textures_.find(texture, argument)});
+      const id<MTLTexture> made = textures_.find(texture, argument);
+      if (is_metal4_) resident_.add(made.buffer == nil ? static_cast<id>(made) : made.buffer);
+      put({.kind = Command::Kind::texture, .object = made});
     }
   } else {
     for (const Sampler& sampler : std::get<Samplers>(binding.value)) {
       put({.kind = Command::Kind::sampler, .object = make_sampler(device_, sampler, where)});
     }
   }
+}
+
+void Script::bind_tensor(const Dispatch& dispatch, const Binding& tensor, const Binding& extents,
+                         Commands& commands) {
+  const PipelineInfo& info = dispatch.pipeline->info();
+  const std::string where = "[" + info.name + "] " + tensor.name;
+  const auto* const buffer = std::get_if<Buffer>(&tensor.value);
+  if (buffer == nullptr) {
+    throw DispatchError(where + ": expected a buffer or an array for a tensor, got a constant");
+  }
+  const MetalStorage& storage = storage_of(*buffer, where);
+  const TensorPlace place{.buffer = storage.buffer(),
+                          .offset = storage.offset() + buffer->offset(),
+                          .bytes = buffer->size(),
+                          .rank = tensor_rank(argument_of(info, extents)),
+                          .extents = &extents.value};
+  const id made = make_tensor(place, argument_of(info, tensor), capabilities_, where);
+  if (made == nil) return;
+  commands.push_back({.kind = Command::Kind::tensor, .index = tensor.index, .object = made});
+}
+
+// Return a constant as bytes in the command, or in a buffer: argument tables have only addresses.
+Command Script::constant(const Bytes& bytes, const std::string& where) {
+  if (!is_metal4_ && bytes.size() <= most_inline_bytes && !bytes.empty()) {
+    return {.kind = Command::Kind::bytes, .bytes = bytes};
+  }
+  const id<MTLBuffer> buffer = [device_ newBufferWithLength:std::max<NSUInteger>(bytes.size(), 1)
+                                                    options:MTLResourceStorageModeShared];
+  if (buffer == nil) {
+    throw OutOfMemoryError(where + ": Metal has no memory for a constant of " +
+                           std::to_string(bytes.size()) + " bytes");
+  }
+  buffer.label = to_ns(where);
+  std::memcpy(buffer.contents, bytes.data(), bytes.size());
+  if (is_metal4_) resident_.add(buffer);
+  return {.kind = Command::Kind::buffer, .object = buffer};
 }
 
 // Return the commands that differ from the slots' state.

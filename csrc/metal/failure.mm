@@ -10,9 +10,25 @@
 namespace metalbench::metal {
 namespace {
 
+// Codes of errors, which are valid only within their domain.
+struct Codes {
+  NSString* domain;
+  NSInteger timeout;
+  NSInteger out_of_memory;
+  NSInteger access_revoked;
+};
+
+// Those of Metal 4 are in MTL4CommandQueue.h.
+Codes codes_of(NSError* error) {
+  NSString* const metal4 = @"MTL4CommandQueueErrorDomain";
+  if ([error.domain isEqualToString:metal4]) return {metal4, 1, 3, 5};
+  return {MTLCommandBufferErrorDomain, MTLCommandBufferErrorTimeout,
+          MTLCommandBufferErrorOutOfMemory, MTLCommandBufferErrorAccessRevoked};
+}
+
 // Return why an end is not the kernel's fault. Metal has codes for few of these cases; otherwise
 // the message contains the driver's name for it, see MTLCommandBuffer.h.
-const char* why_innocent(NSError* error) {
+const char* why_innocent(NSError* error, const Codes& codes) {
   constexpr const char* ignored = "macOS rejects work for a while after GPU faults";
   constexpr std::pair<std::string_view, const char*> known[] = {
       {"CallbackErrorInnocentVictim", "the fault of other work stopped the GPU"},
@@ -23,7 +39,7 @@ const char* why_innocent(NSError* error) {
   for (const auto& [name, reason] : known) {
     if (words.find(name) != std::string::npos) return reason;
   }
-  return error.code == MTLCommandBufferErrorAccessRevoked ? ignored : nullptr;
+  return error.code == codes.access_revoked ? ignored : nullptr;
 }
 
 }  // namespace
@@ -31,25 +47,21 @@ const char* why_innocent(NSError* error) {
 void check(const Completion& completion, const std::string& names) {
   if (completion.status == MTLCommandBufferStatusCompleted && completion.error == nil) return;
   const std::string where = "[" + names + "] ";
-  // Codes are valid only within their domain.
-  if (completion.error != nil &&
-      ![completion.error.domain isEqualToString:MTLCommandBufferErrorDomain]) {
+  const Codes codes = codes_of(completion.error);
+  if (completion.error != nil && ![completion.error.domain isEqualToString:codes.domain]) {
     throw KernelFault(where + describe_with_code(completion.error));
   }
   const std::string text = where + describe(completion.error);
-  if (const char* reason = why_innocent(completion.error)) {
+  if (const char* reason = why_innocent(completion.error, codes)) {
     throw Disturbed(text + ": " + reason + "; the kernel is not to blame, run it again");
   }
   // The driver's name for a stopped kernel that did not end; Metal has no code for it.
   if (text.find("CallbackErrorHang") != std::string::npos) throw TimeLimitExceeded(text);
-  switch (completion.error.code) {
-    case MTLCommandBufferErrorTimeout:
-      throw TimeLimitExceeded(text);
-    case MTLCommandBufferErrorOutOfMemory:
-      throw OutOfMemoryError(text + "; use smaller sizes, or free other buffers");
-    default:
-      throw KernelFault(text);
+  if (completion.error.code == codes.timeout) throw TimeLimitExceeded(text);
+  if (completion.error.code == codes.out_of_memory) {
+    throw OutOfMemoryError(text + "; use smaller sizes, or free other buffers");
   }
+  throw KernelFault(text);
 }
 
 void time_is_up(std::chrono::nanoseconds limit, const std::string& names) {

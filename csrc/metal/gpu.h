@@ -22,11 +22,13 @@ extern NSString* const queue_label;
 // A command queue that executes its windows one after the other.
 struct OrderedQueue {
   id<MTLCommandQueue> queue;
+  id metal4 = nil;  // MTL4CommandQueue, once a window needs it; guarded by the mutex
   // Each window waits for the fence and updates it, so that windows never overlap.
   id<MTLFence> fence;
 
   std::mutex mutex;                  // held from a window's first command until its commit
   std::shared_ptr<Completion> last;  // of the last committed window; guarded by the mutex
+  bool last_is_metal4 = false;       // guarded by the mutex
 
   std::atomic<bool> closed = false;  // after a fault or a hang: no new windows
   std::atomic<bool> hangs = false;   // pending windows may never end

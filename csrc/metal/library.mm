@@ -12,6 +12,7 @@
 #include "metal/pool.h"
 #include "metal/reflection.h"
 #include "metal/strings.h"
+#include "metal/tensors.h"
 
 // What macOS 15 adds to MTLCompileOptions. The SDK of macOS 14 does not declare it.
 @protocol MathOptions
@@ -57,7 +58,8 @@ MTLLanguageVersion language_version(const CompileOptions& options,
   const char* const end = text.data() + text.size();
   const auto [stop, failure] = std::from_chars(text.data(), end, number);
   if (failure != std::errc() || stop != end || number < 100 || number % 10 != 0) {
-    throw CompileError(std::string(version_macro) + ": expected a version such as 320, got " + text);
+    throw CompileError(std::string(version_macro) + ": expected a version such as 320, got " +
+                       text);
   }
   const NSUInteger wanted = pack_version(number / 100, number / 10 % 10);
   if (wanted > newest) {
@@ -85,6 +87,14 @@ MTLCompileOptions* compile_options(const CompileOptions& options,
   }
   result.languageVersion = language_version(options, capabilities);
   return result;
+}
+
+// MTLComputePipeline.h: requiredThreadsPerThreadgroup "must be set" for cooperative tensors, which
+// only these headers have.
+bool may_have_cooperative_tensors(const std::string& text, const Capabilities& capabilities) {
+  if (!capabilities.tensors) return false;
+  return text.find("MetalPerformancePrimitives") != std::string::npos ||
+         text.find("metal_cooperative_tensor") != std::string::npos;
 }
 
 // Replace Metal's name for a source without a file.
@@ -194,6 +204,18 @@ class MetalLibrary final : public metalbench::Library {
     return result;
   }
 
+  // Return the options with the language version that Metal compiles for, which decides what a
+  // source may contain.
+  [[nodiscard]] CompileOptions versioned() const {
+    CompileOptions options = options_;
+    const NSUInteger version = language_version(options_, capabilities());
+    if (version >= pack_version(4, 0)) {
+      options.macros[version_macro] =
+          std::to_string((version >> 16) * 100 + (version & 0xffff) * 10);
+    }
+    return options;
+  }
+
   [[nodiscard]] CompileError failure(const std::string& name, NSError* error) const {
     return CompileError("[" + name + "] " + with_filename(describe(error), options_.filename));
   }
@@ -214,7 +236,7 @@ class MetalLibrary final : public metalbench::Library {
                                              reflection:&reflection
                                                   error:&error];
     if (state == nil) throw failure(name, error);
-    const auto written = context_.reader->read(source_, options_, name, constants);
+    const auto written = context_.reader->read(source_, versioned(), name, constants);
     PipelineInfo info;
     info.name = name;
     info.filename = options_.filename;
@@ -222,7 +244,9 @@ class MetalLibrary final : public metalbench::Library {
     if (written) info.attributes = written->attributes;
     info.threadgroup_bytes = static_cast<std::uint32_t>(state.staticThreadgroupMemoryLength);
     info.max_threads = static_cast<std::uint32_t>(state.maxTotalThreadsPerThreadgroup);
-    return std::make_shared<MetalPipeline>(std::move(info), state);
+    require_tensors(info, capabilities());
+    const bool per_threads = may_have_cooperative_tensors(text_, capabilities());
+    return std::make_shared<MetalPipeline>(std::move(info), state, per_threads ? descriptor : nil);
   }
 
   CompileContext context_;

@@ -2,6 +2,8 @@
 
 #import <Metal/Metal.h>
 
+#include <array>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -14,15 +16,22 @@ namespace metalbench::metal {
 
 class MetalPipeline final : public Pipeline {
  public:
-  MetalPipeline(PipelineInfo info, id<MTLComputePipelineState> state)
-      : info_(std::move(info)), state_(state) {}
+  // `per_threads` is the descriptor of a kernel that is compiled for each number of threads; nil
+  // for kernels that are not.
+  MetalPipeline(PipelineInfo info, id<MTLComputePipelineState> state,
+                MTLComputePipelineDescriptor* per_threads)
+      : info_(std::move(info)), state_(state), per_threads_(per_threads) {}
 
   [[nodiscard]] const PipelineInfo& info() const override { return info_; }
-  [[nodiscard]] id<MTLComputePipelineState> state() const { return state_; }
+  // Return the state for dispatches with this many threads per threadgroup. Throws DispatchError.
+  [[nodiscard]] id<MTLComputePipelineState> state(const Size3& threads) const;
 
  private:
   PipelineInfo info_;
   id<MTLComputePipelineState> state_;
+  MTLComputePipelineDescriptor* per_threads_;
+  mutable std::mutex mutex_;  // guards the following member
+  mutable std::map<std::array<std::uint32_t, 3>, id<MTLComputePipelineState>> states_;
 };
 
 // Cache of pipelines in use; the key holds all inputs of their compilation.

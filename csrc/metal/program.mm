@@ -1,9 +1,11 @@
 #include "metal/program.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "metal/encode.h"
 #include "metal/pipeline.h"
+#include "metal/tensors.h"
 #include "metal/window.h"
 
 namespace metalbench::metal {
@@ -33,13 +35,15 @@ class MetalProgram final : public Program {
 // `empty` replaces every kernel, unless it is nil.
 std::unique_ptr<Program> make(std::shared_ptr<Gpu> gpu, std::span<const Dispatch> dispatches,
                               id<MTLComputePipelineState> empty) {
-  auto script = std::make_shared<Script>(*gpu);
+  const bool has_tensors = std::ranges::any_of(dispatches, [](const Dispatch& dispatch) {
+    return metal::has_tensors(dispatch.pipeline->info());
+  });
+  auto script = std::make_shared<Script>(*gpu, has_tensors);
   for (const Dispatch& dispatch : dispatches) script->textures().note(dispatch);
   for (const Dispatch& dispatch : dispatches) {
     // Dispatches are bound to the device of their pipeline.
-    const id<MTLComputePipelineState> own =
-        dynamic_cast<const MetalPipeline&>(*dispatch.pipeline).state();
-    script->add(dispatch, empty == nil ? own : empty);
+    const auto& own = dynamic_cast<const MetalPipeline&>(*dispatch.pipeline);
+    script->add(dispatch, empty == nil ? own.state(dispatch.threads) : empty);
   }
   script->finish();
   const bool copies = empty == nil && !script->textures().empty();

@@ -7,6 +7,7 @@
 
 #include "metal/data_types.h"
 #include "metal/strings.h"
+#include "metal/tensors.h"
 
 namespace metalbench::metal {
 namespace {
@@ -15,8 +16,9 @@ namespace {
 // alignment" of Apple's GPUs.
 constexpr std::uint32_t least_constant_alignment = 4;
 
-std::optional<ArgumentKind> kind_of(MTLBindingType type) {
-  switch (type) {
+std::optional<ArgumentKind> kind_of(id<MTLBinding> binding) {
+  if (is_tensor(binding)) return ArgumentKind::buffer;
+  switch (binding.type) {
     case MTLBindingTypeBuffer:
       return ArgumentKind::buffer;
     case MTLBindingTypeThreadgroupMemory:
@@ -106,7 +108,11 @@ Argument argument_of(id<MTLBinding> binding, ArgumentKind kind) {
   argument.access = access_of(binding.access);
   switch (kind) {
     case ArgumentKind::buffer:
-      describe_buffer((id<MTLBufferBinding>)binding, argument);
+      if (is_tensor(binding)) {
+        describe_tensor(binding, argument);
+      } else {
+        describe_buffer((id<MTLBufferBinding>)binding, argument);
+      }
       break;
     case ArgumentKind::threadgroup:
       describe_threadgroup((id<MTLThreadgroupBinding>)binding, argument);
@@ -144,7 +150,7 @@ struct ReflectedBinding {
 std::vector<ReflectedBinding> found_in(MTLComputePipelineReflection* reflection) {
   std::vector<ReflectedBinding> found;
   for (id<MTLBinding> binding in reflection.bindings) {
-    const auto kind = kind_of(binding.type);
+    const auto kind = kind_of(binding);
     if (kind) found.push_back({argument_of(binding, *kind), static_cast<bool>(binding.argument)});
   }
   std::ranges::sort(found, {}, [](const ReflectedBinding& one) {
@@ -172,6 +178,25 @@ void take_written(const Signature& written, std::vector<ReflectedBinding>& found
   }
 }
 
+// Complete the extents of tensors, or add them where the source is not known.
+void take_extents(MTLComputePipelineReflection* reflection, std::vector<Argument>& arguments) {
+  for (id<MTLBinding> binding in reflection.bindings) {
+    if (!is_tensor(binding)) continue;
+    const auto tensor = std::ranges::find_if(arguments, [&](const Argument& one) {
+      return one.kind == ArgumentKind::buffer && one.index == binding.index;
+    });
+    if (tensor == arguments.end()) continue;
+    Argument extents = extents_argument(binding, *tensor);
+    const auto known = std::ranges::find(arguments, extents.name, &Argument::name);
+    if (known == arguments.end()) {
+      arguments.push_back(std::move(extents));
+    } else {
+      known->type = extents.type;
+      describe_extents(*known);
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<Argument> arguments_of(MTLComputePipelineReflection* reflection,
@@ -182,6 +207,7 @@ std::vector<Argument> arguments_of(MTLComputePipelineReflection* reflection,
   for (ReflectedBinding& rest : found) {
     if (rest.is_parameter) ordered.push_back(std::move(rest.argument));
   }
+  take_extents(reflection, ordered);
   return ordered;
 }
 

@@ -1,5 +1,7 @@
 #include "metal/residency.h"
 
+#include <algorithm>
+
 // API of macOS 15, declared by its selectors, because the SDK may be older than the system.
 @protocol MetalBenchResidencySet <NSObject>
 - (void)addAllocation:(id)allocation;
@@ -41,23 +43,32 @@ Residency::Residency(id<MTLDevice> device, bool supported)
 
 Residency::~Residency() { [as_set(set_) endResidency]; }
 
-void Residency::add(id<MTLBuffer> buffer) {
+void Residency::add(id allocation) {
   const std::lock_guard lock(mutex_);
-  [as_set(set_) addAllocation:buffer];
+  [as_set(set_) addAllocation:allocation];
   [as_set(set_) commit];
   [as_set(set_) requestResidency];
 }
 
-void Residency::remove(id<MTLBuffer> buffer) {
+void Residency::remove(id allocation) {
   const std::lock_guard lock(mutex_);
-  [as_set(set_) removeAllocation:buffer];
+  [as_set(set_) removeAllocation:allocation];
   [as_set(set_) commit];
 }
 
-void Residency::attach(id<MTLCommandQueue> queue) {
+void Residency::attach(id queue) {
   if (set_ == nil) return;
-  const id owner = queue;
-  [(id<MetalBenchResidencyQueue>)owner addResidencySet:set_];
+  [(id<MetalBenchResidencyQueue>)queue addResidencySet:set_];
+}
+
+ResidentObjects::~ResidentObjects() {
+  for (const id& object : objects_) residency_->remove(object);
+}
+
+void ResidentObjects::add(id allocation) {
+  if (std::ranges::find(objects_, allocation) != objects_.end()) return;
+  residency_->add(allocation);
+  objects_.push_back(allocation);
 }
 
 }  // namespace metalbench::metal

@@ -89,6 +89,7 @@ id<MTLSamplerState> make_sampler(id<MTLDevice> device, const Sampler& sampler,
   descriptor.maxAnisotropy = sampler.max_anisotropy;
   descriptor.lodMinClamp = sampler.lod_min;
   descriptor.lodMaxClamp = sampler.lod_max;
+  descriptor.supportArgumentBuffers = YES;  // gives it an id for argument tables
   descriptor.label = @"metalbench";
   const id<MTLSamplerState> state = [device newSamplerStateWithDescriptor:descriptor];
   if (state == nil) throw Error(where + ": Metal refuses the sampler; the GPU may not support it");

@@ -30,6 +30,8 @@ class Window final : public RunningWindow {
   [[nodiscard]] bool commit(std::uint32_t passes, bool is_first, bool is_last);
   [[nodiscard]] id<MTLComputeCommandEncoder> open_encoder(id<MTLCommandBuffer> buffer,
                                                           bool is_first, bool is_last) const;
+  // Open the queue that the script needs. Windows of both queues do not overlap.
+  void open_queue(const RunOptions& options);
   [[nodiscard]] Clock::time_point deadline() const;
   [[nodiscard]] Timing await_timing();
   void await_end();

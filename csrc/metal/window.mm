@@ -6,6 +6,7 @@
 
 #include "core/errors.h"
 #include "metal/failure.h"
+#include "metal/metal4.h"
 #include "metal/pool.h"
 
 namespace metalbench::metal {
@@ -35,6 +36,15 @@ std::vector<std::uint32_t> chunks_of(std::uint32_t passes, std::size_t dispatche
   return chunks;
 }
 
+// Throws TimeLimitExceeded, Interrupted.
+void wait_for(Completion& completion, Gpu& gpu, const RunOptions& options) {
+  const Clock::time_point deadline = Clock::now() + options.time_limit;
+  while (!completion.wait_until(std::min(deadline, Clock::now() + poll_interval))) {
+    if (options.interrupted && gpu.poll_is_due() && options.interrupted()) throw Interrupted();
+    if (Clock::now() >= deadline) time_is_up(options.time_limit, "what was started before");
+  }
+}
+
 double ns_between(Clock::time_point start, Clock::time_point end) {
   return std::chrono::duration<double, std::nano>(end - start).count();
 }
@@ -50,17 +60,28 @@ Window::Window(std::shared_ptr<Gpu> gpu, std::shared_ptr<const Script> script,
       ordered_queue_(gpu_->ordered_queue()) {
   const std::lock_guard lock(ordered_queue_->mutex);
   before_ = ordered_queue_->last;
+  open_queue(options);
   const std::vector<std::uint32_t> chunks =
       chunks_of(options.passes, script_->dispatches(), options.passes_per_command_buffer);
   completion_ = std::make_shared<Completion>(chunks.size());
-  completion_->samples = gpu_->counters().take();
+  if (!script_->is_metal4()) completion_->samples = gpu_->counters().take();
   const std::size_t committed = commit(chunks);
   committed_at_ = Clock::now();
   ordered_queue_->last = completion_;
+  ordered_queue_->last_is_metal4 = script_->is_metal4();
   if (committed == chunks.size()) return;
   completion_->leave_out(chunks.size() - committed);
   abandon();
   throw Error("[" + script_->names() + "] Metal gives no command encoder; the GPU may be lost");
+}
+
+void Window::open_queue(const RunOptions& options) {
+  const bool is_metal4 = script_->is_metal4();
+  if (is_metal4 && ordered_queue_->metal4 == nil) {
+    ordered_queue_->metal4 = with_pool([this] { return new_metal4_queue(*gpu_); });
+  }
+  const bool other_queue = before_ != nullptr && ordered_queue_->last_is_metal4 != is_metal4;
+  if (other_queue) wait_for(*before_, *gpu_, options);
 }
 
 std::size_t Window::commit(const std::vector<std::uint32_t>& passes) {
@@ -76,6 +97,9 @@ std::size_t Window::commit(const std::vector<std::uint32_t>& passes) {
 // Does not throw, so that the pool is drained.
 bool Window::commit(std::uint32_t passes, bool is_first, bool is_last) {
   @autoreleasepool {
+    if (script_->is_metal4()) {
+      return commit_metal4(gpu_->device(), ordered_queue_->metal4, *script_, passes, completion_);
+    }
     const id<MTLCommandBuffer> buffer = [ordered_queue_->queue commandBuffer];
     const id<MTLComputeCommandEncoder> encoder = open_encoder(buffer, is_first, is_last);
     if (encoder == nil) return false;
@@ -209,12 +233,7 @@ void await_idle(Gpu& gpu, const RunOptions& options) {
     const std::lock_guard lock(ordered_queue->mutex);
     return ordered_queue->last;
   }();
-  if (last == nullptr) return;
-  const Clock::time_point deadline = Clock::now() + options.time_limit;
-  while (!last->wait_until(std::min(deadline, Clock::now() + poll_interval))) {
-    if (options.interrupted && gpu.poll_is_due() && options.interrupted()) throw Interrupted();
-    if (Clock::now() >= deadline) time_is_up(options.time_limit, "what was started before");
-  }
+  if (last != nullptr) wait_for(*last, gpu, options);
 }
 
 }  // namespace metalbench::metal

@@ -34,6 +34,7 @@ set(double_sources
   metal/fence.mm
   metal/function_constants.mm
   metal/library.mm
+  metal/metal4.mm
   metal/mlx.mm
   metal/pipeline.mm
   metal/pixel_formats.mm
@@ -41,8 +42,10 @@ set(double_sources
   metal/reflection.mm
   metal/replay.mm
   metal/residency.mm
+  metal/resource_ids.mm
   metal/sampler.mm
   metal/slots.mm
+  metal/tensor.mm
   metal/texture.mm
   metal/timeline.mm
   runtime/autorelease.cpp

@@ -6,6 +6,8 @@
 
 #include "addresses.h"
 #include "engine.h"
+#include "resource_ids.h"
+#include "tensor.h"
 #include "texture.h"
 
 namespace {
@@ -64,6 +66,7 @@ std::shared_ptr<metalbench::Storage> metal_double::storage_over(void* pointer, N
     _allocated = std::move(allocated);
     _deallocator = [deallocator copy];
     *_allocated += _length;
+    metal_double::enter(self);
   }
   return self;
 }
@@ -88,5 +91,10 @@ std::shared_ptr<metalbench::Storage> metal_double::storage_over(void* pointer, N
                                     offset:(NSUInteger)offset
                                bytesPerRow:(NSUInteger)bytesPerRow {
   return metal_double::make_texture(self, descriptor, offset, bytesPerRow);
+}
+- (DoubleTensor*)newTensorWithDescriptor:(MTLTensorDescriptor*)descriptor
+                                  offset:(NSUInteger)offset
+                                   error:(__autoreleasing NSError**)error {
+  return metal_double::make_tensor(self, descriptor, offset, error);
 }
 @end

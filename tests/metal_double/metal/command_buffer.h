@@ -5,12 +5,8 @@
 #include <memory>
 
 #include "commands.h"
-#include "timeline.h"
+#include "queue.h"
 
-@class DoubleQueue;
-
-@interface DoubleCommandBuffer : NSObject <MTLCommandBuffer>
+@interface DoubleCommandBuffer : NSObject <MTLCommandBuffer, DoubleWork>
 - (instancetype)initWithQueue:(DoubleQueue*)queue;
-// By the queue's worker: runs everything, and tells of the end.
-- (void)runOn:(metal_double::Timeline&)timeline;
 @end

@@ -13,25 +13,11 @@
 #include "errors.h"
 #include "execute.h"
 #include "gpu_clock.h"
-#include "queue.h"
 
 using metal_double::is_on;
 using metal_double::Pass;
 using metal_double::Switch;
 using metal_double::violation;
-
-namespace metal_double {
-namespace {
-
-// Until the host may learn that the GPU's work ended at this tick.
-void wait_for_news_of(std::int64_t end) {
-  const double latency_ns = value(Switch::latency_out_ns);
-  if (latency_ns == 0 && !is_on(Switch::latency_in_ns)) return;
-  wait_until_ns(static_cast<std::uint64_t>(to_ns(end) + latency_ns));
-}
-
-}  // namespace
-}  // namespace metal_double
 
 @implementation DoubleCommandBuffer {
   DoubleQueue* _queue;
@@ -143,40 +129,9 @@ void wait_for_news_of(std::int64_t end) {
   _changed.wait(lock, [self] { return self->_handled; });
 }
 
-- (metal_double::Outcome)executeOn:(metal_double::Timeline&)timeline from:(std::int64_t)begin {
-  const metal_double::Surroundings surroundings{timeline, [_queue residencySets]};
-  metal_double::Outcome all{begin, begin, 0, {}};
-  double setup_ns = metal_double::value(Switch::command_buffer_ns);
-  if (timeline.residency_lapsed()) setup_ns += metal_double::value(Switch::residency_ns);
-  for (const auto& pass : _passes) {
-    metal_double::Outcome outcome = metal_double::execute(*pass, surroundings, begin, setup_ns);
-    setup_ns = 0;
-    if (pass->samples != nil) {
-      [static_cast<DoubleCounterSampleBuffer*>(pass->samples) sampleFrom:outcome.begin
-                                                                      to:outcome.end
-                                                                 atIndex:pass->start_sample
-                                                                     and:pass->end_sample];
-    }
-    all.end = std::max(all.end, outcome.end);
-    all.error_code = outcome.error_code;
-    all.text = std::move(outcome.text);
-    if (all.error_code != 0) break;
-  }
-  return all;
-}
 - (void)runOn:(metal_double::Timeline&)timeline {
-  if (metal_double::take(Switch::hang_command_buffer)) {
-    metal_double::wait_for_reset();
-    _committedNs = metal_double::host_ns();
-  }
-  int error = metal_double::take_command_buffer_error();
-  if (error == 0) error = timeline.consequence(_committedNs);
-  const double arrival_ns =
-      static_cast<double>(_committedNs) + metal_double::value(Switch::latency_in_ns);
-  const std::int64_t begin = timeline.begin_buffer(metal_double::to_ticks(arrival_ns));
-  metal_double::Outcome outcome = error == 0 ? [self executeOn:timeline from:begin]
-                                             : metal_double::Outcome{begin, begin, error, ""};
-  outcome.end = std::max(outcome.end, begin + 1);
+  const metal_double::Outcome outcome =
+      metal_double::run_passes(_passes, _committedNs, {timeline, [_queue residencySets]});
   // As in Metal, what it held on to is released before anybody hears of the end.
   _passes.clear();
   metal_double::wait_for_news_of(outcome.end);

@@ -18,6 +18,7 @@ struct Command {
     bytes,
     texture,
     sampler,
+    tensor,
     threadgroup_memory,
     resource,
     dispatch,
@@ -45,6 +46,8 @@ struct Pass {
   std::vector<id<MTLFence>> waited_for;
   std::vector<id<MTLFence>> updated;
   bool ended = false;
+  bool is_metal4 = false;  // Metal tracks none of its resources, and only sets make them resident
+  bool is_after_queue = false;  // begins after all that the queue had before
 };
 
 }  // namespace metal_double

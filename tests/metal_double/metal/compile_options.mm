@@ -85,8 +85,8 @@ metalbench::CompileOptions compile_options(MTLCompileOptions* options) {
     violation("newLibraryWithSource: this macOS does not know the language version " +
               std::to_string(last_language_version()));
   }
-  // Metal's compiler defines the macro. The engine does not know 4.1.
-  if (last_version != newest_version()) {
+  // Metal's compiler defines the macro.
+  if (last_version != newest_version() || last_version >= version(4, 0)) {
     const NSUInteger chosen = last_version;
     found.macros["__METAL_VERSION__"] =
         std::to_string((chosen >> 16) * 100 + (chosen & 0xffff) * 10);

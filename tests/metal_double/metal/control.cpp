@@ -68,8 +68,17 @@ constexpr std::array<std::string_view, switch_count> switch_names = {
 };
 
 constexpr std::array<std::string_view, count_count> count_names = {
-    "dispatches",   "commits",       "command_buffers",      "compiles", "pipelines",
-    "archive_hits", "encoder_calls", "resident_allocations", "captures", "wakeful_activities",
+    "dispatches",
+    "commits",
+    "command_buffers",
+    "metal4_command_buffers",
+    "compiles",
+    "pipelines",
+    "archive_hits",
+    "encoder_calls",
+    "resident_allocations",
+    "captures",
+    "wakeful_activities",
     "violations",
 };
 

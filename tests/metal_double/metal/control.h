@@ -44,10 +44,10 @@ enum class Switch : std::uint8_t {
   encoder_ns,         // each encoder,
   fence_ns,           // each fence that it waits for,
   residency_ns,       // and the first command buffer of a queue that had none for a second
-  idle_after_ns,  // the GPU's clock falls when it had nothing to do for so long,
-  idle_slowdown,  // by this part: then work takes 1 + this part as long,
-  ramp_ns,        // until the GPU was busy for so long
-  mlx_host_ns,    // what the host works on each repetition of MLX's before it is committed
+  idle_after_ns,      // the GPU's clock falls when it had nothing to do for so long,
+  idle_slowdown,      // by this part: then work takes 1 + this part as long,
+  ramp_ns,            // until the GPU was busy for so long
+  mlx_host_ns,        // what the host works on each repetition of MLX's before it is committed
   low_power,
   thermal_state,
   watchdog_s,
@@ -58,7 +58,8 @@ enum class Switch : std::uint8_t {
 enum class Count : std::uint8_t {
   dispatches,
   commits,
-  command_buffers,  // that have ended
+  command_buffers,         // that have ended,
+  metal4_command_buffers,  // and those of Metal 4 among them
   compiles,
   pipelines,
   archive_hits,

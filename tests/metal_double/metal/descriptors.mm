@@ -3,6 +3,8 @@
 
 #include <limits>
 
+#include "pipeline.h"
+
 @implementation MTLTextureDescriptor
 - (instancetype)init {
   if ((self = [super init]) != nil) {
@@ -45,6 +47,17 @@
 @end
 
 @implementation MTLComputePipelineDescriptor
+- (id)copyWithZone:(NSZone*)__attribute__((unused)) zone {
+  MTLComputePipelineDescriptor* copy = [[MTLComputePipelineDescriptor alloc] init];
+  copy.label = self.label;
+  copy.computeFunction = self.computeFunction;
+  copy.threadGroupSizeIsMultipleOfThreadExecutionWidth =
+      self.threadGroupSizeIsMultipleOfThreadExecutionWidth;
+  copy.maxTotalThreadsPerThreadgroup = self.maxTotalThreadsPerThreadgroup;
+  copy.binaryArchives = self.binaryArchives;
+  copy.requiredThreadsPerThreadgroup = self.requiredThreadsPerThreadgroup;
+  return copy;
+}
 @end
 
 @implementation MTLCaptureDescriptor

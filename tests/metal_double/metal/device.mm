@@ -14,6 +14,7 @@
 #include "fence.h"
 #include "gpu_clock.h"
 #include "library.h"
+#include "metal4.h"
 #include "pipeline.h"
 #include "queue.h"
 #include "reflection.h"
@@ -32,6 +33,8 @@ constexpr NSUInteger gibibyte = NSUInteger{1} << 30;
 constexpr NSUInteger most_buffer_bytes = 16 * gibibyte;
 constexpr NSUInteger texture_alignment = 16;
 constexpr NSUInteger most_samples = 4096;
+constexpr double first_with_metal4 = 26;
+constexpr auto family_metal4 = static_cast<MTLGPUFamily>(5002);
 }  // namespace
 
 id<MTLDevice> MTLCreateSystemDefaultDevice(void) {
@@ -49,6 +52,9 @@ id<MTLDevice> MTLCreateSystemDefaultDevice(void) {
 - (BOOL)respondsToSelector:(SEL)selector {
   if (selector == @selector(newResidencySetWithDescriptor:error:)) {
     return !is_on(Switch::no_residency);
+  }
+  if (selector == @selector(newMTL4CommandQueueWithDescriptor:error:)) {
+    return metal_double::value(Switch::os_major) >= first_with_metal4;
   }
   return [super respondsToSelector:selector];
 }
@@ -84,6 +90,10 @@ id<MTLDevice> MTLCreateSystemDefaultDevice(void) {
   const double set = metal_double::value(Switch::gpu_family);
   const NSInteger newest =
       set == 0 ? MTLGPUFamilyApple9 : MTLGPUFamilyApple1 + static_cast<NSInteger>(set) - 1;
+  if (gpuFamily == family_metal4) {
+    return newest >= MTLGPUFamilyApple7 &&
+           metal_double::value(Switch::os_major) >= first_with_metal4;
+  }
   if (gpuFamily == MTLGPUFamilyMac2 || gpuFamily == MTLGPUFamilyMetal3) {
     return newest >= MTLGPUFamilyApple7;
   }
@@ -201,6 +211,25 @@ id<MTLDevice> MTLCreateSystemDefaultDevice(void) {
     return nil;
   }
   return [[DoubleCounterSampleBuffer alloc] initWithDevice:self descriptor:descriptor];
+}
+- (id)newMTL4CommandQueueWithDescriptor:(MTL4CommandQueueDescriptor*)__attribute__((unused))
+                                        descriptor
+                                  error:(NSError**)error {
+  if (is_on(Switch::no_queue)) {
+    report(error, @"MTL4CommandQueueErrorDomain", 6, "no queue");
+    return nil;
+  }
+  return [[Double4Queue alloc] initWithDevice:self];
+}
+- (id)newArgumentTableWithDescriptor:(MTL4ArgumentTableDescriptor*)descriptor
+                               error:(NSError**)__attribute__((unused)) error {
+  return [[DoubleArgumentTable alloc] initWithDescriptor:descriptor];
+}
+- (id)newCommandAllocator {
+  return [[DoubleAllocator alloc] init];
+}
+- (id)newCommandBuffer {
+  return [[Double4CommandBuffer alloc] init];
 }
 - (id)newResidencySetWithDescriptor:(MTLResidencySetDescriptor*)descriptor
                               error:(NSError**)__attribute__((unused)) error {

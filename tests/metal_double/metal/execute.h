@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -27,5 +28,12 @@ struct Surroundings {
 // with the command buffer.
 [[nodiscard]] Outcome execute(const Pass& pass, const Surroundings& surroundings,
                               std::int64_t earliest, double setup_ns);
+
+// Runs the passes of a command buffer that was committed at this time, unless something is to fail.
+[[nodiscard]] Outcome run_passes(const std::vector<std::shared_ptr<Pass>>& passes,
+                                 std::uint64_t committed_ns, const Surroundings& surroundings);
+
+// Waits until the host may learn that the GPU's work ended at this tick.
+void wait_for_news_of(std::int64_t end);
 
 }  // namespace metal_double

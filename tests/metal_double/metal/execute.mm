@@ -9,7 +9,9 @@
 #include "addresses.h"
 #include "control.h"
 #include "core/errors.h"
+#include "counters.h"
 #include "data_types.h"
+#include "driver_errors.h"
 #include "engine.h"
 #include "gpu_clock.h"
 #include "replay.h"
@@ -73,6 +75,15 @@ double at_clock(std::int64_t begin, double ns) {
   return taken_ns;
 }
 
+// Command buffers of Metal 4 make nothing resident themselves.
+void require_resident(const Replay& replay, const std::vector<DoubleResidencySet*>& sets) {
+  const std::vector<const void*> resident = resident_allocations(sets);
+  for (const Use& use : replay.uses) {
+    if (std::ranges::find(resident, use.resource) != resident.end()) continue;
+    throw InvalidUse("a resource is in no residency set of the queue");
+  }
+}
+
 // With the GPU's addresses such that the engine can follow them.
 double run(Replay& replay, const std::vector<DoubleResidencySet*>& residency_sets) {
   count(Count::dispatches, static_cast<double>(replay.order.size()));
@@ -102,6 +113,10 @@ Outcome execute(const Pass& pass, const Surroundings& surroundings, std::int64_t
   };
   try {
     Replay recorded = replay(pass);
+    if (pass.is_metal4) {
+      for (Use& use : recorded.uses) use.tracked = false;
+      require_resident(recorded, surroundings.residency_sets);
+    }
     const std::int64_t begin = surroundings.timeline.begin_pass(pass, recorded.uses, earliest);
     setup_ns += value(Switch::encoder_ns);
     setup_ns += value(Switch::fence_ns) * static_cast<double>(pass.waited_for.size());
@@ -119,6 +134,55 @@ Outcome execute(const Pass& pass, const Surroundings& surroundings, std::int64_t
   } catch (...) {
     return failed(MTLCommandBufferErrorInternal, current_exception_text());
   }
+}
+
+namespace {
+
+Outcome execute_all(const std::vector<std::shared_ptr<Pass>>& passes,
+                    const Surroundings& surroundings, std::int64_t begin) {
+  Outcome all{begin, begin, 0, {}};
+  double setup_ns = value(Switch::command_buffer_ns);
+  if (surroundings.timeline.residency_lapsed()) setup_ns += value(Switch::residency_ns);
+  for (const auto& pass : passes) {
+    Outcome outcome = execute(*pass, surroundings, begin, setup_ns);
+    setup_ns = 0;
+    if (pass->samples != nil) {
+      [static_cast<DoubleCounterSampleBuffer*>(pass->samples) sampleFrom:outcome.begin
+                                                                      to:outcome.end
+                                                                 atIndex:pass->start_sample
+                                                                     and:pass->end_sample];
+    }
+    all.end = std::max(all.end, outcome.end);
+    all.error_code = outcome.error_code;
+    all.text = std::move(outcome.text);
+    if (all.error_code != 0) break;
+  }
+  return all;
+}
+
+}  // namespace
+
+Outcome run_passes(const std::vector<std::shared_ptr<Pass>>& passes, std::uint64_t committed_ns,
+                   const Surroundings& surroundings) {
+  Timeline& timeline = surroundings.timeline;
+  if (take(Switch::hang_command_buffer)) {
+    wait_for_reset();
+    committed_ns = host_ns();
+  }
+  int error = take_command_buffer_error();
+  if (error == 0) error = timeline.consequence(committed_ns);
+  const double arrival_ns = static_cast<double>(committed_ns) + value(Switch::latency_in_ns);
+  const std::int64_t begin = timeline.begin_buffer(to_ticks(arrival_ns));
+  Outcome outcome =
+      error == 0 ? execute_all(passes, surroundings, begin) : Outcome{begin, begin, error, ""};
+  outcome.end = std::max(outcome.end, begin + 1);
+  return outcome;
+}
+
+void wait_for_news_of(std::int64_t end) {
+  const double latency_ns = value(Switch::latency_out_ns);
+  if (latency_ns == 0 && !is_on(Switch::latency_in_ns)) return;
+  wait_until_ns(static_cast<std::uint64_t>(to_ns(end) + latency_ns));
 }
 
 }  // namespace metal_double

@@ -45,6 +45,9 @@ using metal_double::report;
            metal_double::current_exception_text());
     return nil;
   }
+  _requiredThreads = descriptor.requiredThreadsPerThreadgroup;
+  _needsRequiredThreads =
+      function->_library->_source.find("cooperative_tensor") != std::string::npos;
   _maxThreads = _pipeline->info().max_threads;
   if (descriptor.maxTotalThreadsPerThreadgroup != 0) {
     _maxThreads = std::min(_maxThreads, descriptor.maxTotalThreadsPerThreadgroup);

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "command_buffer.h"
 #include "control.h"
 #include "timeline.h"
 
@@ -16,27 +17,27 @@ namespace {
 struct Work {
   std::mutex mutex;
   std::condition_variable changed;
-  std::deque<DoubleCommandBuffer*> waiting;
+  std::deque<id<DoubleWork>> waiting;
   std::vector<DoubleResidencySet*> residency_sets;
   bool closed = false;
 };
 
-DoubleCommandBuffer* next(Work& work) {
+id<DoubleWork> next(Work& work) {
   std::unique_lock lock(work.mutex);
   work.changed.wait(lock, [&work] { return work.closed || !work.waiting.empty(); });
   if (work.waiting.empty()) return nil;
-  DoubleCommandBuffer* command_buffer = work.waiting.front();
+  id<DoubleWork> first = work.waiting.front();
   work.waiting.pop_front();
-  return command_buffer;
+  return first;
 }
 
 void run_all(const std::shared_ptr<Work>& work) {
   metal_double::Timeline timeline;
   for (bool closed = false; !closed;) {
     @autoreleasepool {
-      DoubleCommandBuffer* command_buffer = next(*work);
-      closed = command_buffer == nil;
-      if (!closed) [command_buffer runOn:timeline];
+      id<DoubleWork> first = next(*work);
+      closed = first == nil;
+      if (!closed) [first runOn:timeline];
     }
   }
 }
@@ -68,9 +69,9 @@ void run_all(const std::shared_ptr<Work>& work) {
 - (id<MTLCommandBuffer>)commandBufferWithUnretainedReferences {
   return [self commandBuffer];
 }
-- (void)run:(DoubleCommandBuffer*)command_buffer {
+- (void)run:(id<DoubleWork>)work {
   const std::scoped_lock lock(_work->mutex);
-  _work->waiting.push_back(command_buffer);
+  _work->waiting.push_back(work);
   _work->changed.notify_one();
 }
 - (void)addResidencySet:(id)residency_set {

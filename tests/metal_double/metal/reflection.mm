@@ -7,6 +7,7 @@
 #include "data_types.h"
 #include "errors.h"
 #include "pixel_formats.h"
+#include "tensor.h"
 
 using metal_double::is_on;
 using metal_double::Switch;
@@ -126,6 +127,33 @@ using metalbench::ArgumentKind;
 }
 @end
 
+// What macOS 26 added, which the headers do not declare.
+@interface DoubleTensorBinding : DoubleBinding
+- (instancetype)initWithArgument:(const Argument&)bound rank:(NSUInteger)rank used:(BOOL)used;
+@property(readonly) NSInteger tensorDataType;
+@property(readonly) MTLTensorExtents* dimensions;
+@end
+
+@implementation DoubleTensorBinding {
+  NSUInteger _rank;
+}
+- (instancetype)initWithArgument:(const Argument&)bound rank:(NSUInteger)rank used:(BOOL)used {
+  if ((self = [super initWithArgument:bound used:used]) != nil) _rank = rank;
+  return self;
+}
+- (MTLBindingType)type {
+  constexpr NSInteger tensor = 37;
+  return static_cast<MTLBindingType>(tensor);
+}
+- (NSInteger)tensorDataType {
+  return metal_double::tensor_data_type(_bound.type);
+}
+- (MTLTensorExtents*)dimensions {
+  const std::vector<NSInteger> dynamic(_rank, -1);
+  return [[MTLTensorExtents alloc] initWithRank:_rank values:dynamic.data()];
+}
+@end
+
 namespace {
 
 bool is_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
@@ -166,7 +194,13 @@ id<MTLBinding> make_binding(const Argument& argument, BOOL used) {
     // Metal promises no order; the reverse one shows who relies on it.
     for (const Argument& argument : info.arguments | std::views::reverse) {
       const bool used = is_used(argument.name, source);
-      if (used || !is_on(Switch::hide_unused)) [bindings addObject:make_binding(argument, used)];
+      if (metalbench::is_extents(argument) || (!used && is_on(Switch::hide_unused))) continue;
+      const NSUInteger rank = metal_double::rank_of(info, argument);
+      [bindings addObject:metal_double::is_tensor(info, argument)
+                              ? [[DoubleTensorBinding alloc] initWithArgument:argument
+                                                                         rank:rank
+                                                                         used:used]
+                              : make_binding(argument, used)];
     }
     if (info.threadgroup_bytes != 0) {
       const NSUInteger bytes = info.threadgroup_bytes;

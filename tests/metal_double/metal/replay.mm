@@ -21,6 +21,7 @@ void append(std::string& key, const Argument& argument, const Slots& slots, cons
     case ArgumentKind::buffer: {
       const BufferSlot& slot = slots.buffers.at(argument.index);
       append(key, (__bridge const void*)slot.buffer);
+      append(key, (__bridge const void*)slot.tensor);
       if (slot.bytes == 0) {
         append(key, slot.offset);
       } else {

@@ -32,4 +32,8 @@ namespace metal_double {
 [[nodiscard]] std::vector<DoubleBuffer*> resident_buffers(
     const std::vector<DoubleResidencySet*>& sets);
 
+// All that they keep resident.
+[[nodiscard]] std::vector<const void*> resident_allocations(
+    const std::vector<DoubleResidencySet*>& sets);
+
 }  // namespace metal_double

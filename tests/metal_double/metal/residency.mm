@@ -75,3 +75,15 @@ std::vector<DoubleBuffer*> metal_double::resident_buffers(
   }
   return buffers;
 }
+
+std::vector<const void*> metal_double::resident_allocations(
+    const std::vector<DoubleResidencySet*>& sets) {
+  std::vector<const void*> allocations;
+  for (DoubleResidencySet* set : sets) {
+    const std::scoped_lock lock(set->_mutex);
+    for (const id& allocation : set->_committed) {
+      allocations.push_back((__bridge const void*)allocation);
+    }
+  }
+  return allocations;
+}

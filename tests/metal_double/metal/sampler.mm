@@ -1,6 +1,7 @@
 #include "sampler.h"
 
 #include "control.h"
+#include "resource_ids.h"
 
 using metalbench::AddressMode;
 using metalbench::CompareFunction;
@@ -67,10 +68,12 @@ void check(MTLSamplerDescriptor* descriptor) {
 @implementation DoubleSampler
 @synthesize device = _device;
 @synthesize label = _label;
+@synthesize gpuResourceID = _gpuResourceID;
 
 - (instancetype)initWithDevice:(id<MTLDevice>)device descriptor:(MTLSamplerDescriptor*)descriptor {
   if ((self = [super init]) != nil) {
     check(descriptor);
+    if (descriptor.supportArgumentBuffers) _gpuResourceID = metal_double::enter(self);
     _device = device;
     _label = descriptor.label;
     _sampler.normalized = descriptor.normalizedCoordinates;
@@ -87,5 +90,8 @@ void check(MTLSamplerDescriptor* descriptor) {
     _sampler.lod_max = descriptor.lodMaxClamp;
   }
   return self;
+}
+- (void)dealloc {
+  metal_double::leave(_gpuResourceID);
 }
 @end

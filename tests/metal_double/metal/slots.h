@@ -10,6 +10,7 @@
 #include "core/dispatch.h"
 #include "pipeline.h"
 #include "sampler.h"
+#include "tensor.h"
 #include "texture.h"
 
 namespace metal_double {
@@ -18,6 +19,7 @@ struct BufferSlot {
   __unsafe_unretained DoubleBuffer* buffer = nil;
   NSUInteger offset = 0;  // in the buffer, or of the constant in the pass's bytes
   NSUInteger bytes = 0;   // of a constant; 0 for a buffer
+  __unsafe_unretained DoubleTensor* tensor = nil;  // over the buffer; nil for none
 };
 
 struct Slots {

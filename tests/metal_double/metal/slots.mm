@@ -89,9 +89,41 @@ Value sampler_value(const Argument& argument, const Slots& slots) {
   return samplers;
 }
 
-Value value_of(const Argument& argument, const Slots& slots, const Pass& pass) {
+void check_tensor(const metalbench::PipelineInfo& info, const Argument& argument,
+                  DoubleTensor* tensor) {
+  if (!is_tensor(info, argument)) {
+    if (tensor != nil) reject(argument, "a tensor is set, the kernel expects a buffer");
+    return;
+  }
+  if (tensor == nil) reject(argument, "no tensor is set");
+  if (tensor->_dataType != tensor_data_type(argument.type)) {
+    reject(argument, "the tensor's data type " + std::to_string(tensor->_dataType) +
+                         " is not that of " + argument.type);
+  }
+  if (tensor->_numbers.size() != 2 * rank_of(info, argument)) {
+    reject(argument, "the tensor has another rank");
+  }
+}
+
+// Of the tensor that was bound at the parameter's own index.
+Value extents_value(const metalbench::PipelineInfo& info, const Argument& extents,
+                    const Slots& slots) {
+  const std::string name =
+      extents.name.substr(0, extents.name.size() - metalbench::extents_suffix.size());
+  const auto owner = std::ranges::find(info.arguments, name, &Argument::name);
+  DoubleTensor* tensor = slots.buffers.at(owner->index).tensor;
+  if (tensor == nil) reject(*owner, "no tensor is set");
+  const auto* begin = reinterpret_cast<const std::byte*>(tensor->_numbers.data());
+  return Bytes(begin, begin + tensor->_numbers.size() * sizeof(std::int64_t));
+}
+
+Value value_of(const metalbench::PipelineInfo& info, const Argument& argument, const Slots& slots,
+               const Pass& pass) {
+  if (is_extents(argument)) return extents_value(info, argument, slots);
   if (argument.kind == ArgumentKind::buffer) {
-    return buffer_value(argument, slots.buffers.at(argument.index), pass);
+    const BufferSlot& slot = slots.buffers.at(argument.index);
+    check_tensor(info, argument, slot.tensor);
+    return buffer_value(argument, slot, pass);
   }
   Value value = argument.kind == ArgumentKind::texture ? texture_value(argument, slots)
                                                        : sampler_value(argument, slots);
@@ -111,6 +143,14 @@ void check_geometry(const Slots& slots, const Dispatch& dispatch) {
     throw InvalidUse(std::to_string(threads) + " threads per threadgroup, not from 1 to " +
                      std::to_string(slots.pipeline->_maxThreads));
   }
+  const MTLSize& required = slots.pipeline->_requiredThreads;
+  const bool is_required = required.width * required.height * required.depth != 0;
+  if (is_required && dispatch.threads != size3(required)) {
+    throw InvalidUse("the threads per threadgroup are not requiredThreadsPerThreadgroup");
+  }
+  if (slots.pipeline->_needsRequiredThreads && !is_required) {
+    throw InvalidUse("a kernel with cooperative tensors without requiredThreadsPerThreadgroup");
+  }
   if (dispatch.grid.count() == 0) throw InvalidUse("an empty grid is dispatched");
   NSUInteger bytes = dispatch.pipeline->info().threadgroup_bytes;
   for (const auto& memory : dispatch.threadgroup_memory) bytes += memory.bytes;
@@ -129,17 +169,23 @@ void Slots::apply(const Command& command) {
       pipeline = static_cast<DoublePipeline*>(command.object);
       break;
     case Kind::buffer:
-      buffers[command.index] = {static_cast<DoubleBuffer*>(command.object), command.amount, 0};
+      buffers[command.index] = {static_cast<DoubleBuffer*>(command.object), command.amount, 0, nil};
       break;
     case Kind::buffer_offset:
       buffers[command.index].offset = command.amount;
       break;
     case Kind::bytes:
-      buffers[command.index] = {nil, command.amount, command.repeats};
+      buffers[command.index] = {nil, command.amount, command.repeats, nil};
       break;
     case Kind::texture:
       textures[command.index] = static_cast<DoubleTexture*>(command.object);
       break;
+    case Kind::tensor: {
+      auto* const tensor = static_cast<DoubleTensor*>(command.object);
+      buffers[command.index] = {};
+      if (tensor != nil) buffers[command.index] = {tensor->_buffer, tensor->_offset, 0, tensor};
+      break;
+    }
     case Kind::sampler:
       samplers[command.index] = static_cast<DoubleSampler*>(command.object);
       break;
@@ -159,13 +205,15 @@ Dispatch dispatch_of(const Slots& slots, const Pass& pass, const Command& comman
   dispatch.grid = size3(command.grid);
   dispatch.grid_in_threads = command.in_threads;
   dispatch.threads = size3(command.threads);
-  for (const Argument& argument : dispatch.pipeline->info().arguments) {
+  const metalbench::PipelineInfo& info = dispatch.pipeline->info();
+  for (const Argument& argument : info.arguments) {
     if (argument.kind == ArgumentKind::threadgroup) {
       const NSUInteger bytes = slots.threadgroup_bytes.at(argument.index);
       if (bytes == 0) reject(argument, "no threadgroup memory length is set");
       dispatch.threadgroup_memory.push_back({argument.index, static_cast<std::uint32_t>(bytes)});
     } else {
-      dispatch.bindings.push_back({argument.index, argument.name, value_of(argument, slots, pass)});
+      dispatch.bindings.push_back(
+          {argument.index, argument.name, value_of(info, argument, slots, pass)});
     }
   }
   check_geometry(slots, dispatch);

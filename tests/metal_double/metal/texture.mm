@@ -8,6 +8,7 @@
 #include "control.h"
 #include "engine.h"
 #include "pixel_formats.h"
+#include "resource_ids.h"
 
 using metal_double::violation;
 using metalbench::TextureLevel;
@@ -109,6 +110,7 @@ Rows rows_of(const metalbench::Texture& texture, const MTLRegion& region, NSUInt
 @synthesize device = _device;
 @synthesize label = _label;
 @synthesize buffer = _buffer;
+@synthesize gpuResourceID = _gpuResourceID;
 
 - (instancetype)initWithDevice:(id<MTLDevice>)device
                          given:(MTLTextureDescriptor*)given
@@ -116,6 +118,7 @@ Rows rows_of(const metalbench::Texture& texture, const MTLRegion& region, NSUInt
                        texture:(metalbench::Texture)texture
                      allocated:(metal_double::Allocated)allocated {
   if ((self = [super init]) != nil) {
+    _gpuResourceID = metal_double::enter(self);
     _device = device;
     _given = given;
     _buffer = buffer;
@@ -126,6 +129,7 @@ Rows rows_of(const metalbench::Texture& texture, const MTLRegion& region, NSUInt
   return self;
 }
 - (void)dealloc {
+  metal_double::leave(_gpuResourceID);
   if (_allocated) *_allocated -= _texture->buffer().size();
 }
 - (NSUInteger)allocatedSize {

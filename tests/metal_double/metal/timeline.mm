@@ -48,6 +48,7 @@ std::int64_t Timeline::begin_pass(const Pass& pass, const std::vector<Use>& uses
     begin = std::max<std::int64_t>(begin, static_cast<DoubleFence*>(fence)->_updatedAt);
   }
   for (const Past& past : past_) {
+    if (pass.is_after_queue) begin = std::max(begin, past.end);
     if (past.end > begin && any_pair(past.uses, uses, orders)) begin = past.end;
   }
   const auto is_unordered = [](const Use& a, const Use& b) { return !orders(a, b); };

@@ -12,7 +12,7 @@ NS_ASSUME_NONNULL_BEGIN
 @property(nonnull, readonly) NSArray<id<MTLBinding>>* bindings;
 @end
 
-@interface MTLComputePipelineDescriptor : NSObject
+@interface MTLComputePipelineDescriptor : NSObject <NSCopying>
 @property(nullable, copy, nonatomic) NSString* label;
 @property(nullable, readwrite, nonatomic, strong) id<MTLFunction> computeFunction;
 @property(readwrite, nonatomic) BOOL threadGroupSizeIsMultipleOfThreadExecutionWidth;

@@ -51,6 +51,7 @@ typedef NS_ENUM(NSUInteger, MTLSamplerBorderColor) {
 @protocol MTLSamplerState <NSObject>
 @property(nullable, readonly) NSString* label;
 @property(readonly) id<MTLDevice> device;
+@property(readonly) MTLResourceID gpuResourceID;
 @end
 
 NS_ASSUME_NONNULL_END

@@ -59,6 +59,7 @@ typedef NS_OPTIONS(NSUInteger, MTLTextureUsage) {
 @property(readonly) NSUInteger mipmapLevelCount;
 @property(readonly) NSUInteger arrayLength;
 @property(readonly) MTLTextureUsage usage;
+@property(readonly) MTLResourceID gpuResourceID;
 - (void)getBytes:(void*)pixelBytes
       bytesPerRow:(NSUInteger)bytesPerRow
     bytesPerImage:(NSUInteger)bytesPerImage

@@ -15,6 +15,10 @@ typedef struct {
   MTLSize size;
 } MTLRegion;
 
+typedef struct MTLResourceID {
+  uint64_t _impl;
+} MTLResourceID;
+
 MTL_INLINE MTLOrigin MTLOriginMake(NSUInteger x, NSUInteger y, NSUInteger z) {
   return (MTLOrigin){x, y, z};
 }
