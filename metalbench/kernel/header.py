@@ -144,7 +144,7 @@ class PreferredDevice:
 
 def has_tensors(device: TargetDevice) -> bool:
     """Return whether the device's compiler has Metal 4's tensors."""
-    return device.kind != "metal" or bool(device.capabilities.get("metal4"))
+    return device.kind != "metal" or bool(device.capabilities.get("tensors"))
 
 
 def is_preferred(variant: Kernel, device: TargetDevice, dtype: str | None) -> bool:

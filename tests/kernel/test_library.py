@@ -148,13 +148,13 @@ def test_the_version_of_the_language_chooses_a_variant(
 @pytest.mark.parametrize(
     ("device", "dtype", "is_variant"),
     [
-        (DeviceFacts("metal", "A GPU", "m5_max", 40, {"metal4": True}), "float32", True),
-        (DeviceFacts("metal", "A GPU", "m5_max", 40, {"metal4": True}), None, True),
+        (DeviceFacts("metal", "A GPU", "m5_max", 40, {"tensors": True}), "float32", True),
+        (DeviceFacts("metal", "A GPU", "m5_max", 40, {"tensors": True}), None, True),
         # An M5 with a macOS that has no Metal 4.
-        (DeviceFacts("metal", "A GPU", "m5_max", 40, {"metal4": False}), "float32", False),
-        (DeviceFacts("metal", "A GPU", "m4", 10, {"metal4": True}), "float32", False),
+        (DeviceFacts("metal", "A GPU", "m5_max", 40, {"tensors": False}), "float32", False),
+        (DeviceFacts("metal", "A GPU", "m4", 10, {"tensors": True}), "float32", False),
         # The variant is not written for bfloat16.
-        (DeviceFacts("metal", "A GPU", "m5", 10, {"metal4": True}), "bfloat16", False),
+        (DeviceFacts("metal", "A GPU", "m5", 10, {"tensors": True}), "bfloat16", False),
         (DeviceFacts("cuda", "A GPU", "h100", 132), "float16", True),
         (DeviceFacts("cuda", "A GPU", "h100", 132), "float32", False),
         (DeviceFacts("cuda", "A GPU", "h100", 132), None, False),
@@ -168,7 +168,7 @@ def test_a_variant_is_chosen_on_the_devices_that_prefer_it(with_variant, device,
 
 def test_a_kernel_for_one_chip_wins_over_a_variant(folder, with_variant):
     (folder / "twice.m5.metal").write_text(HEADER.format("For M5"))
-    device = DeviceFacts("metal", "A GPU", "m5", 10, {"metal4": True})
+    device = DeviceFacts("metal", "A GPU", "m5", 10, {"tensors": True})
     assert Library([folder]).entry("twice").kernel(device).description == "For M5."
 
 
