@@ -411,9 +411,9 @@ def draw(path: Path, title: str, measured: Array, predicted: Array, labels: Sequ
         ],
         legend=[Key(kind, fill=color) for kind, color in colors.items()],
         heading=title,
-        width=640,
+        width=668,
         height=480,
-        right=150,
+        right=178,
         top=36,
     )
     write_svg(path, [[plot]])

@@ -204,7 +204,7 @@ class _Conversation(Generic[Reply]):
             wait_s = self._model.retries.wait_s(failed, so_far)
             if wait_s is None:
                 gave_up = self._error(_give_up(failed, so_far))
-                raise RefusedError(str(gave_up)) if failed.status in REFUSALS else gave_up
+                raise RefusedError(str(gave_up)) if _refuses_all(failed) else gave_up
             so_far += 1
             self._say(f"{self._model.name}: {failed}; asking again in {wait_s:.1f} s")
             self._model.retries.sleep(wait_s)
@@ -282,11 +282,15 @@ def _give_up(failed: Failed, retries: int) -> str:
 _STEPS = {
     400: "; a server without structured output needs --structured text",
     401: "; is the key in the environment right?",
+    402: "; is there credit left?",
     403: "; may this key use this model?",
     404: "; are --model and --base-url right?",
 }
-# With these every other request fails, too.
-REFUSALS = frozenset({401, 403, 404})
+
+
+def _refuses_all(failed: Failed) -> bool:
+    """Return whether every other request fails, too: no access, no model or no money."""
+    return failed.status in (401, 402, 403, 404) or (failed.status == 429 and not failed.passing)
 
 
 # The proposer that asks a language model for the next version of a kernel.

@@ -14,7 +14,7 @@ from steel.model_server import fails, kernel, refuses, says
 from steel.models.providers.sources import BETTER, SOURCE
 
 from agent_steel.models.providers import RequestLimits
-from agent_steel.proposal import NothingLeft, ProposerError, SpentError, Usage
+from agent_steel.proposal import NothingLeft, ProposerError, RefusedError, SpentError, Usage
 
 GOOD = kernel(BETTER)
 ONE = Usage(100, 50, pytest.approx(0.0007), 1)
@@ -179,12 +179,15 @@ def test_too_long_requested_waits_are_refused(asking, brief):
 
 
 @pytest.mark.parametrize(
-    ("status", "step"), [(400, "--structured text"), (401, "key"), (403, "key"), (404, "--model")]
+    ("status", "step"),
+    [(400, "--structured text"), (401, "key"), (402, "credit"), (403, "key"), (404, "--model")],
 )
 def test_permanent_errors_are_not_retried(asking, brief, status, step):
     it = asking([fails(status, "no such thing"), GOOD])
-    with pytest.raises(ProposerError, match=rf"HTTP {status}: no such thing.*{step}"):
+    with pytest.raises(ProposerError, match=rf"HTTP {status}: no such thing.*{step}") as e:
         it.propose(brief)
+    # Only a wrong request says nothing about the next one.
+    assert isinstance(e.value, RefusedError) == (status != 400)
     assert len(it.server.asked) == 1
     assert it.waited == []
 
@@ -192,7 +195,7 @@ def test_permanent_errors_are_not_retried(asking, brief, status, step):
 @pytest.mark.parametrize("more", [dict(kind="insufficient_quota"), dict(x_should_retry="false")])
 def test_a_permanent_rate_limit_is_not_retried(asking, brief, more):
     it = asking([fails(429, "no money", **more), GOOD])
-    with pytest.raises(ProposerError, match="HTTP 429: no money"):
+    with pytest.raises(RefusedError, match="HTTP 429: no money"):
         it.propose(brief)
     assert len(it.server.asked) == 1
 
