@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from metalbench import _core
 from metalbench.cli import main
 from metalbench.cli.options import QUICK_SECONDS, RunConfig, apply_quick
 from metalbench.cli.run import ORDERS, run
+from metalbench.cli.trials import list_trials
 from metalbench.kernel.library import Library
 from metalbench.measure.device_limits import MIB
 from metalbench.report.results import ORDERS as REPORT_ORDERS
@@ -273,6 +275,14 @@ def test_quick_takes_one_kernel_for_each_technique_and_short_times() -> None:
     assert library.names("quick") == list(techniques)
     assert len(set(techniques.values())) == len(techniques) >= 8
     assert all(library.entry(name).kernel_paths for name in techniques)
+
+
+def test_recheck_reaches_every_trial() -> None:
+    device = _core.open("cpu")
+    for arguments, recheck in ((["relu", "softmax", "--recheck"], True), (["relu"], False)):
+        ctx = run.make_context("run", list(arguments))
+        trials = list_trials(RunConfig.of(ctx.params).trials, device)
+        assert {trial.recheck for trial in trials} == {recheck}
 
 
 def test_orders_of_the_command_are_those_of_the_report() -> None:
