@@ -609,13 +609,17 @@ class ReuseAudit:
     def _mix_elements(self, one: Values, other: Values) -> Values:
         size = one.size
         words = self.random.integers(0, 256, size=(size + 7) // 8, dtype=np.uint8)
-        # Bit operations: a choice by branches takes three times as long.
+        # Bit operations: a choice by branches takes three times as long. In place, because each new
+        # array of a large input takes as long as an operation on it.
         bits = np.dtype(f"i{one.itemsize}")
-        mask = -np.unpackbits(words, count=size).view(np.int8).astype(bits)
+        mask = np.unpackbits(words, count=size).view(np.int8)
+        np.negative(mask, out=mask)
         distances = self.random.integers(0, max(size, 1), size=2)
-        rolled = map(np.roll, (one.reshape(-1), other.reshape(-1)), distances)
-        from_one, from_other = (each.view(bits) for each in rolled)
-        chosen: Values = (from_one ^ (from_one ^ from_other) & mask).view(one.dtype)
+        chosen, taken = map(np.roll, (one.reshape(-1), other.reshape(-1)), distances)
+        mixed, differences = chosen.view(bits), taken.view(bits)
+        differences ^= mixed
+        differences &= mask
+        mixed ^= differences
         if not np.issubdtype(one.dtype, np.integer) and one.dtype != bool:
             chosen *= chosen.dtype.type(1 - 0.01 * self.random.random())
         return chosen.reshape(one.shape)
