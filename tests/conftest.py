@@ -29,8 +29,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 TESTS = Path(__file__).parent
-# Folders whose tests have many cases: the sample (`short_form.py`) has one case in this number.
+# The sample (`short_form.py`) has one case of a test in this number, and at least one. Folders
+# whose tests have many cases have separate numbers.
 ONE_IN = {
+    ".": 4,
     "cases": 8,
     "cheats": 8,
     "checking": 160,
@@ -54,6 +56,7 @@ ONE_IN = {
     "sandbox": 10,
     "stats": 2,
     "steel": 20,
+    "task": 12,
     "testing": 4,
     "tools": 5,
     "vectorize": 180,

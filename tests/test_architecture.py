@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 from test_packages import PACKAGES
 
+# Cheap, and each change can break another case.
+pytestmark = pytest.mark.whole
+
 ROOT = Path(__file__).parents[1]
 PAGES = ("ARCHITECTURE.md", "CONTRIBUTING.md")
 FOLDERS = ("agent_steel", "benchmarks", "csrc", "docs", "kernels", "metalbench", "tests", "tools")

@@ -13,6 +13,9 @@ import pytest
 import agent_steel
 import metalbench
 
+# Cheap, and each change can break another case.
+pytestmark = pytest.mark.whole
+
 PACKAGE = Path(metalbench.__file__).parent
 AGENT = Path(agent_steel.__file__).parent
 # A package imports only from packages before it in this list.

@@ -12,6 +12,9 @@ import pytest
 
 import metalbench
 
+# Cheap, and each change can break another case.
+pytestmark = pytest.mark.whole
+
 SCRIPT = """import metalbench
 found: int = metalbench.check_kernel("kernel.metal", {}, {}, grid=1, threadgroup=1).passed
 metalbench.chekc

@@ -17,7 +17,7 @@ id<MTLCounterSet> timestamp_set(id<MTLDevice> device) {
   return nil;
 }
 
-bool is_time(std::uint64_t sample) { return sample != 0 && sample != MTLCounterErrorValue; }
+bool is_sampled_time(std::uint64_t sample) { return sample != 0 && sample != MTLCounterErrorValue; }
 
 }  // namespace
 
@@ -78,7 +78,8 @@ std::optional<CounterSpan> resolve(id<MTLCounterSampleBuffer> samples) {
   if (data.length < sizeof stamps) return std::nullopt;
   std::memcpy(stamps, data.bytes, sizeof stamps);
   const CounterSpan span{stamps[0].timestamp, stamps[1].timestamp};
-  if (!is_time(span.start) || !is_time(span.end) || span.end < span.start) return std::nullopt;
+  if (!is_sampled_time(span.start) || !is_sampled_time(span.end) || span.end < span.start)
+    return std::nullopt;
   return span;
 }
 

@@ -48,6 +48,7 @@ def test_an_edited_task_is_read_again(folder):
     assert (first.oracle(1), second.oracle(1)) == (2, 3)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("entry", list(Library()), ids=lambda each: each.name)
 def test_every_task_has_a_kernel_and_a_description(entry):
     assert entry.kernel().dispatches
