@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from msl.tensor_products import HEADER, METAL4
 
 from metalbench import _core
+from metalbench.cli import main
 from metalbench.errors import (
     DispatchError,
     KernelFault,
@@ -18,6 +22,8 @@ from metalbench.errors import (
 )
 
 pytestmark = pytest.mark.metal
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "tensors.md"
 
 PRODUCT = f"""{HEADER}
 kernel void product(tensor<device half, dextents<int32_t, 2>> A [[buffer(3)]],
@@ -330,6 +336,27 @@ def test_what_metal_does_not_give_is_told(metal4, copy, metal_double, switch, me
     metal_double.set(switch, 0)
     metal4.run([copying(copy, {"from": x, "to": y})])
     assert (y == 1).all()
+
+
+@pytest.mark.parametrize(("names", "is_page"), [(["sqr_mm"], False), (["fused_linear"], True)])
+def test_the_command_runs_kernels_with_tensors(metal_double, tmp_path, names, is_page) -> None:
+    metal_double.set("os_major", 26)
+    options = ["--std", "metal4.0", "--device", "metal", "--in-process", "--size", "small"]
+    if is_page:
+        text = PAGE.read_text(encoding="utf-8")
+        for suffix, language in ((".py", "python"), (".metal", "metal")):
+            (code,) = re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+            (tmp_path / "fused_linear").with_suffix(suffix).write_text(code, encoding="utf-8")
+        options += ["--kernels", str(tmp_path)]
+    result = CliRunner().invoke(
+        main,
+        ["run", *names, *options, "--time", "0.02", "--json", "-", "--db", str(tmp_path / "x.db")],
+    )
+    assert result.exit_code == 0, result.output
+    entries = json.loads(result.stdout)["results"]
+    assert [entry["status"] for entry in entries] == ["correct"]
+    assert entries[0]["gpu_ns"]["value"] > 0
+    assert (metal_double.get("metal4_command_buffers") > 0) == is_page
 
 
 def test_a_gpu_without_tensors_is_told(metal_double) -> None:
