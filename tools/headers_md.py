@@ -75,6 +75,7 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
             "tile_operand": "tiles",
             "tile_layout": "tiles",
             "tensor_tiles": "standard/linear_bias.metal4",
+            "tensor_staging": "families/quantised/qmm4.metal4",
             "epilogues": "linear",
             "linear": "linear",
             "dense": "full/densenet",
@@ -105,6 +106,7 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
         {
             "attention": "attention",
             "sights": "attention",
+            "tensor_attention": "families/attention/sdpa_causal.metal4",
             "attention_rows": "attention",
             "attention_products": "attention",
             "rope": "families/rope/rope_positions",

@@ -31,6 +31,24 @@ struct SumAsItIs {
   float operator()(float sum, uint, uint) const { return sum; }
 };
 
+// Write epilogue(sum, row, column) for the elements of a tile of `c` that begins there. `results`
+// is a cooperative tensor as `sums`, with the element type of `c`.
+template <typename Sums, typename Results, typename T, typename Epilogue>
+void store_sums(thread Sums& sums, thread Results& results, MatrixTensor<T> c, int row, int column,
+                Epilogue epilogue) {
+  const int rows = c.get_extent(1), columns = c.get_extent(0);
+#pragma clang loop unroll(full)
+  for (ushort i = 0; i < sums.get_capacity(); ++i) {
+    const auto at = sums.get_multidimensional_index(i);
+    const int x = column + at[0], y = row + at[1];
+    // An epilogue may read what belongs to the element.
+    const bool exists = sums.is_valid_element(i) && x < columns && y < rows;
+    results[i] = exists ? T(epilogue(sums[i], uint(y), uint(x))) : T(0);
+  }
+  auto target = c.slice(column, row);
+  results.store(target);
+}
+
 // `RightTransposed`: the rows of the right matrix are the columns of B, as the weights of a linear
 // layer lie.
 template <int TileM, int TileN, int Simds, bool RightTransposed = false>
@@ -39,8 +57,7 @@ struct TensorTile {
       matmul2d_descriptor(TileM, TileN, static_cast<int>(dynamic_extent), false, RightTransposed,
                           false, matmul2d_descriptor::mode::multiply);
 
-  // Write epilogue(sum, row, column) for the elements of tile (x, y) of `c`. Sums are floats
-  // whatever the operands are.
+  // Write the elements of tile (x, y) of `c`. Sums are floats whatever the operands are.
   template <typename L, typename R, typename T, typename Epilogue = SumAsItIs>
   static void multiply(MatrixTensor<L> left, MatrixTensor<R> right, MatrixTensor<T> c, uint2 tile,
                        Epilogue epilogue = Epilogue()) {
@@ -48,22 +65,12 @@ struct TensorTile {
     const int row = int(tile.y) * TileM, column = int(tile.x) * TileN;
     auto rows = left.slice(0, row);
     auto columns = RightTransposed ? right.slice(0, column) : right.slice(column, 0);
-    auto sums = product.template get_destination_cooperative_tensor<decltype(rows),
-                                                                    decltype(columns), float>();
+    using Rows = decltype(rows);
+    using Columns = decltype(columns);
+    auto sums = product.template get_destination_cooperative_tensor<Rows, Columns, float>();
     product.run(rows, columns, sums);
-    auto results =
-        product.template get_destination_cooperative_tensor<decltype(rows), decltype(columns), T>();
-    const int rows_of_c = c.get_extent(1), columns_of_c = c.get_extent(0);
-#pragma clang loop unroll(full)
-    for (ushort i = 0; i < sums.get_capacity(); ++i) {
-      const auto at = sums.get_multidimensional_index(i);
-      const int x = column + at[0], y = row + at[1];
-      // An epilogue may read what belongs to the element.
-      const bool exists = sums.is_valid_element(i) && x < columns_of_c && y < rows_of_c;
-      results[i] = exists ? T(epilogue(sums[i], uint(y), uint(x))) : T(0);
-    }
-    auto target = c.slice(column, row);
-    results.store(target);
+    auto results = product.template get_destination_cooperative_tensor<Rows, Columns, T>();
+    store_sums(sums, results, c, row, column, epilogue);
   }
 };
 

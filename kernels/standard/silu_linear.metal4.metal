@@ -1,0 +1,1 @@
+// kernel: gelu_linear.metal4.metal silu
