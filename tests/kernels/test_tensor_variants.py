@@ -41,7 +41,8 @@ every_dtype = pytest.mark.parametrize(("entry", "dtype"), list(dtypes_by_speed()
 
 
 def test_the_library_has_variants() -> None:
-    assert {"sqr_mm", "linear_bias"} <= {entry.name for entry in ENTRIES}
+    names = {"sqr_mm", "linear_bias", "qmm4", "qmm8", "sdpa_causal", "conv2d"}
+    assert names <= {entry.name for entry in ENTRIES}
 
 
 @every_variant
