@@ -39,13 +39,21 @@ def draw_operands(shapes, dtype):
     return [random.normal(size=each).astype(dtype) for each in shapes]
 
 
+@pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("element", TYPES)
-def test_tiled_products_equal_unfused_ones(element):
+def test_tiled_products_equal_unfused_ones(element, case):
     dtype, bound = TYPES[element]
-    shapes = [shape for each in CASES.values() for shape in each[:3]]
-    kernels = check(program(CASES.values(), element), draw_operands(shapes, dtype), bound)
+    operands = draw_operands(CASES[case][:3], dtype)
+    (kernel,) = check(program([CASES[case]], element), operands, bound)
+    assert "metalbench::Product" in kernel.text
+
+
+def test_products_of_one_program_are_separate_kernels():
+    cases = [CASES["ragged"], CASES["transposed"]]
+    shapes = [shape for each in cases for shape in each[:3]]
+    kernels = check(program(cases, "f32"), draw_operands(shapes, np.float32), 1e-6)
     assert all("metalbench::Product" in each.text for each in kernels)
-    assert len(kernels) == len(CASES)
+    assert len(kernels) == len(cases)
 
 
 def test_operands_are_computed_by_their_source():
