@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -55,10 +56,14 @@ TIMEOUT, PAGE_FAULT, ACCESS_REVOKED, OUT_OF_MEMORY = 2, 3, 4, 8
 
 
 @pytest.fixture
-def metal4(metal_double) -> _core.Device:
+def metal4(request: pytest.FixtureRequest) -> _core.Device:
     """The Metal device of macOS 26."""
-    metal_double.set("os_major", 26)
-    return _core.open("metal")
+    if "metal_double.plugin" in sys.modules:
+        request.getfixturevalue("metal_double").set("os_major", 26)
+    device = _core.open("metal")
+    if not device.capabilities["tensors"]:
+        pytest.skip("this Mac has no tensors of Metal 4")
+    return device
 
 
 @pytest.fixture
@@ -79,13 +84,12 @@ def operands() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return a, b, np.zeros((50, 30), np.float32)
 
 
-def test_a_product_of_tensors_that_are_arrays(metal4, metal_double) -> None:
+def test_a_product_of_tensors_that_are_arrays(metal4) -> None:
     a, b, c = operands()
     kernel = metal4.compile(PRODUCT, macros=METAL4).pipeline()
     arguments = {"A": a, "B": b, "C": c, "scale": np.float32(2)}
     metal4.run([_core.Dispatch(kernel, arguments, threadgroups=(2, 2), threads=64)])
     assert (c == 2 * (a.astype(np.float64) @ b.astype(np.float64))).all()
-    assert metal_double.get("metal4_command_buffers") == 1
 
 
 def test_a_language_version_need_not_be_chosen_on_macos_26(metal4) -> None:
