@@ -23,7 +23,7 @@ from metalbench.task import Task
 
 SETS = ("common", "standard", "full")
 # Benchmark suites of other projects, each in a folder of this name. They are selected by name only.
-SUITES = ("kernelbench/level1", "kernelbench/level2", "kernelbench/level3")
+SUITES = tuple(f"kernelbench/level{level}" for level in (1, 2, 3, 4))
 # Families of operations of machine-learning models, each in a folder of `families`. They are too
 # many to run by default.
 FAMILIES = tuple(

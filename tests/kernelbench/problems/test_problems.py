@@ -23,7 +23,8 @@ from metalbench.verify import small_sizes
 from metalbench.verify.admission import BadResult, TaskCheck, admit
 
 Shape = tuple[int, ...]
-ENTRIES = find((), "kernelbench")
+# Of level 4, whose modules are not in PyTorch, `test_language_models.py` has the tests.
+ENTRIES = [each for each in find((), "kernelbench") if each.set != SUITES[3]]
 SIZES = [(entry, size) for entry in ENTRIES for size in ("small", "odd")]
 # Steps that only copy, which MLX does without, and their number of elements.
 COPIES = {
@@ -83,7 +84,7 @@ def channels_last(shape: Shape) -> Shape:
 def test_all_problems_exist() -> None:
     assert [number_of(each) for each in ENTRIES] == list(FACTS)
     assert [each.set for each in ENTRIES] == [
-        suite for suite, count in zip(SUITES, (100, 100, 50), strict=True) for _ in range(count)
+        suite for suite, count in zip(SUITES[:3], (100, 100, 50), strict=True) for _ in range(count)
     ]
 
 
@@ -186,7 +187,7 @@ def test_suites_are_listed_only_on_request() -> None:
     assert not [each for each in library if each.set in SUITES]
     assert not [name for name in library.names() if name.startswith("kb")]
     assert len(library.names("kernelbench/level1")) == 100
-    assert len(library.names("kernelbench")) == len(ENTRIES)
+    assert len(library.names("kernelbench")) == len(ENTRIES) + 20
     assert library.entry("kb1_019_relu").set == "kernelbench/level1"
 
 
