@@ -190,7 +190,9 @@ def _on(
     if check := getattr(proposer, "check", None):
         # Before anything is measured: a wrong key should not cost a profile first.
         check()
-    machine.warn(log)
+    if subjects[0].chip is None:
+        # Of other load; predictions do not depend on it.
+        machine.warn(log)
     if session is None:
         session = history.begin(_plain(options))
     try:
