@@ -5,7 +5,7 @@
 // tune: BM = 64, 32, 128
 // tune: BN = 64, 32, 128
 // tune: SIMDS = 4, 8
-// defaults: cuda BM = 128, BN = 128
+// defaults: cuda BM = 128, BN = 128, SIMDS = 8
 // dtypes: float32, float16, bfloat16
 // math: fast
 // std: metal4.0
