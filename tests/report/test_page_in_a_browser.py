@@ -19,8 +19,12 @@ import pytest
 from example_pages import about, hostile_page, records_page, row
 from example_results import CPU
 
+from metalbench.kernelbench.answers import GenerationOutcome
+from metalbench.kernelbench.comparison import FolderFigures
+from metalbench.kernelbench.folder import SamplePlan
+from metalbench.kernelbench.metrics import EvaluatedSample, compute_figures
 from metalbench.measure.device_limits import Peaks
-from metalbench.report.page.document import to_html
+from metalbench.report.page.document import page_of_generations, to_html
 from metalbench.report.page.model import Board, Page, Past, PastResult
 from metalbench.stats import Interval
 
@@ -336,3 +340,35 @@ def test_the_past_of_a_kernel_is_drawn_in_its_details(browser: Any, tmp_path: Pa
         page.evaluate("each => getComputedStyle(each).fill", each.element_handle()) for each in dots
     ]
     assert colours[0] == colours[1] != colours[2]
+
+
+@pytest.mark.parametrize("viewport", [WIDE, NARROW], ids=["wide", "narrow"])
+def test_the_problems_of_generated_kernels_fit_and_are_sorted(
+    browser: Any, tmp_path: Path, viewport: dict[str, int]
+) -> None:
+    message = "[task] y: expected 4.78323603 at 89, got 7.17485428; " * 8
+    samples = {
+        ("level_2", 9): EvaluatedSample(GenerationOutcome.CORRECT, about(2.0), task="kb2_009_a"),
+        ("level_2", 10): EvaluatedSample(GenerationOutcome.WRONG, message=message),
+        ("level_2", 11): EvaluatedSample(GenerationOutcome.CORRECT, about(3.0), task="kb2_011_b"),
+    }
+    problems = {key: [each] for key, each in samples.items()}
+    plan = SamplePlan({"level_2": [9, 10, 11]}, 1)
+    run = FolderFigures("run", "GPU", plan, {"level_2": compute_figures(problems)}, problems)
+    path = tmp_path / "generations.html"
+    path.write_text(page_of_generations([run, run], "compared"), encoding="utf-8")
+    page = opened(browser, path, viewport=viewport)
+    assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
+    wide = page.locator(".wide:has(> [data-sortable])")
+    assert wide.evaluate("each => each.scrollWidth <= each.clientWidth")
+    # By number, not by text: 9 is before 10.
+    page.get_by_role("button", name="problem").press("Enter")
+    assert tasks(page) == ["level_2 9", "level_2 10", "level_2 11"]
+    page.get_by_role("button", name="run: MLX / kernel").first.press("Enter")
+    page.keyboard.press("Enter")
+    assert tasks(page) == ["level_2 11", "level_2 9", "level_2 10"]
+    page.get_by_label("Filter").fill("wrong")
+    assert [each for each in tasks(page) if page.get_by_text(each, exact=True).is_visible()] == [
+        "level_2 10"
+    ]
+    assert page.faults == []
