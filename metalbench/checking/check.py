@@ -25,7 +25,7 @@ from metalbench.checking.performance import lint_kernel
 from metalbench.checking.tensor_layouts import check_layouts
 from metalbench.errors import DeclarationError, KernelDied
 from metalbench.kernel.header import Kernel
-from metalbench.kernel.library import find
+from metalbench.kernel.library import find_kernel
 from metalbench.kernel.prepare import Bound, Compiled, compile_kernel
 from metalbench.kernel.standalone import is_kernel_file, read_standalone_kernel
 from metalbench.kernel.textures import pixel_format
@@ -59,27 +59,31 @@ def resolve_subject(
     include_dirs: Sequence[Path] = (),
     standard: str = "",
     dtype: str | None = None,
+    task: str | None = None,
 ) -> CheckSubject:
     """Return the kernel with this name: NAME of a task, or FILE.metal with declaring lines.
 
-    Without `sizes`, the small sizes of a task. Raises DeclarationError if nothing has this name.
+    A file that is a kernel of `task` needs no such lines. Without `sizes`, the small sizes of a
+    task. Raises DeclarationError if nothing has this name.
     """
-    if not is_kernel_file(str(named)):
+    is_file = is_kernel_file(str(named))
+    if task is not None and not is_file:
+        raise DeclarationError(f"--task: expected a FILE.metal with it, got {named}")
+    if task is not None or not is_file:
         if buffers is not None:
             raise DeclarationError(
                 f"--buffers: expected a file without a task such as {named}.metal, got {named!r}, "
                 "whose task draws the inputs"
             )
-        (entry,) = find([str(named)], None, folders)
-        found = entry.kernel(dtype=dtype, standard=standard)
+        found, known = find_kernel(named, task, folders, dtype=dtype, standard=standard)
         kernel = replace(found, include_dirs=tuple(include_dirs))
         for size in sizes:
-            entry.task.check_size(size)
+            known.check_size(size)
         return CheckSubject(
             kernel,
-            entry.task,
-            tuple(sizes) or tuple(small_sizes(entry.task)),
-            launch_size=sizes[0] if sizes else entry.task.gpu_headlines[0],
+            known,
+            tuple(sizes) or tuple(small_sizes(known)),
+            launch_size=sizes[0] if sizes else known.gpu_headlines[0],
         )
     if sizes:
         raise DeclarationError(
@@ -210,6 +214,7 @@ def check(
     folders: Sequence[Path] = (),
     include_dirs: Sequence[Path] = (),
     standard: str = "",
+    task: str | None = None,
     seed: int = 0,
     time_limit: float = SECONDS,
 ) -> Findings:
@@ -219,7 +224,7 @@ def check(
     ----------
     kernel
         NAME of a task of the library or of `folders`; or FILE.metal whose header declares its
-        arguments, with the arrays in the file `buffers`.
+        arguments, with the arrays in the file `buffers`; or FILE.metal that is a kernel of `task`.
     tools
         The tools to apply: "mem", "race", "init", "sync", "arithmetic", or "all" of these; and
         "performance", which compiles the kernel and does not run it; and "tensor", which runs it
@@ -242,6 +247,7 @@ def check(
         include_dirs=include_dirs,
         standard=standard,
         dtype=dtype,
+        task=task,
     )
     return check_subject(
         what,

@@ -12,6 +12,7 @@ from metalbench.cli.options import (
     buffers_option,
     complete_names,
     dtype_option,
+    file_task_option,
     include_option,
     kernels_option,
     read_tunables,
@@ -31,6 +32,7 @@ Examples:
   metalbench check softmax --tool race,sync --size seed
   metalbench check my_kernel --kernels ./my_kernels
   metalbench check scan.metal sort.metal
+  metalbench check my_norm.metal --task rms_norm
   metalbench check scan.metal --buffers inputs.npz --sarif scan.sarif
   metalbench check scan.metal --tune BLOCK=64 --json -
   metalbench check softmax --device cuda --tool compute-sanitizer
@@ -103,6 +105,7 @@ Exit codes: 0 no errors (there may be warnings), 1 errors, 2 wrong usage, or one
     multiple=True,
     help="Size of the task, such as seed; else its small ones. Repeatable.",
 )
+@file_task_option
 @dtype_option(help="Element type; by default the kernel's first.")
 @buffers_option
 @click.option(
@@ -148,6 +151,9 @@ def check(ctx: click.Context, /, kernels_to_check: tuple[str, ...], **options: A
     from metalbench.report.findings import findings_json, findings_text, to_sarif
 
     nvidias = parse_sanitizer_tools(options["tools"], options["device"])
+    if nvidias is not None and options["task"] is not None:
+        raise click.UsageError("--task: expected none with --tool compute-sanitizer")
+    of_task = {} if options["task"] is None else {"task": options["task"]}
     checked = check_kernel if nvidias is None else check_sanitized
     taken = is_taken(options) or str(options["sarif_file"]) == "-"
     found: list[Findings] = []
@@ -166,6 +172,7 @@ def check(ctx: click.Context, /, kernels_to_check: tuple[str, ...], **options: A
                 standard=options["standard"] or "",
                 seed=options["seed"],
                 time_limit=options["time_limit"],
+                **of_task,
             )
         except MachineError:
             raise

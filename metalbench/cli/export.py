@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from metalbench.cli.group import CommandFailure
 from metalbench.cli.options import (
     complete_names,
     dtype_option,
@@ -60,6 +61,7 @@ Examples:
     metavar="FOLDER",
     help="Folder to write NAME.metal to; created if it does not exist.  [default: here]",
 )
+@click.option("--force", is_flag=True, help="Replace files that are there.")
 @kernels_option
 def export(name: str, **options: Any) -> None:
     """Write the kernel NAME as FOLDER/NAME.metal, which compiles without this program's headers.
@@ -68,8 +70,9 @@ def export(name: str, **options: Any) -> None:
     tunables have their values, so that the file is for one element type. Its header lines say how
     it is launched; it is a kernel of the same task, too. Before it is written it is compiled.
 
-    Files that are there are replaced.
+    Files that are there are replaced only with --force: one of them may be the kernel itself.
     """
+    from metalbench.cli.output import write_text
     from metalbench.kernel.export import export_kernel
     from metalbench.kernel.host_code import plan_host_code
     from metalbench.kernel.library import find
@@ -84,9 +87,14 @@ def export(name: str, **options: Any) -> None:
     # All texts before the first file: an error leaves no half of the files.
     texts = {f"{name}.metal": exported.text, **_write_hosts(plan, options["host"])}
     folder = options["folder"]
+    for path in (folder / file for file in texts):
+        if path.exists() and not options["force"]:
+            raise CommandFailure(
+                f"{path} is there already; --force replaces it, -o FOLDER writes to another folder"
+            )
     folder.mkdir(parents=True, exist_ok=True)
     for file, text in texts.items():
-        (folder / file).write_text(text)
+        write_text(folder / file, text)
         echo(f"{folder / file}")
 
 

@@ -271,6 +271,16 @@ def standard_option(command: Command) -> Command:
     )(command)
 
 
+def file_task_option(command: Command) -> Command:
+    """``--task``: the task of a FILE.metal, for commands that also take a file without one."""
+    return click.option(
+        "--task",
+        metavar="NAME",
+        help="Task that a FILE.metal is a kernel of; without it, the file's own lines say what it "
+        "takes.",
+    )(command)
+
+
 def store_option(command: Command) -> Command:
     """``--db``."""
     return click.option(

@@ -12,9 +12,11 @@ from metalbench.cli.options import (
     buffers_option,
     complete_names,
     dtype_option,
+    file_task_option,
     include_option,
     kernels_option,
     seed_option,
+    standard_option,
     writable_picture,
 )
 from metalbench.cli.output import is_taken, json_option, write_text
@@ -29,6 +31,7 @@ Examples:
   metalbench profile sqr_mm --size seed --chip m4
   metalbench profile softmax --size large --chip m2_pro --json -
   metalbench profile scan.metal --buffers inputs.npz
+  metalbench profile my_norm.metal --task rms_norm
   metalbench profile softmax --json -
   metalbench profile transpose_2d --picture transpose.svg
 
@@ -55,6 +58,7 @@ A FILE.metal says above its code what it takes, and how it is launched:
 )
 @click.argument("kernel", metavar="NAME|FILE.metal", shell_complete=complete_names)
 @click.option("--size", metavar="NAME", help="Size of the task; by default small.")
+@file_task_option
 @dtype_option(help="Element type; by default the kernel's first.")
 @buffers_option
 @click.option("--lines", is_flag=True, help="Print the source with the counts of each line.")
@@ -77,6 +81,7 @@ A FILE.metal says above its code what it takes, and how it is launched:
 @seed_option("Of the inputs.", secret=False)
 @json_option
 @include_option
+@standard_option
 @kernels_option
 def profile(kernel: str, **options: Any) -> None:
     """Count exactly what a kernel does: its accesses, barriers and arithmetic, line by line.
@@ -106,6 +111,8 @@ def profile(kernel: str, **options: Any) -> None:
         time_limit=options["time_limit"],
         traced=TRACED if options["picture"] else 0,
         target=target,
+        task=options["task"],
+        standard=options["standard"] or "",
     )
     if options["picture"] is not None:
         from metalbench.report.profile import draw
@@ -114,7 +121,9 @@ def profile(kernel: str, **options: Any) -> None:
     prediction, reason = None, ""
     if gpu is not None:
         read, task, size = resolve_subject(
-            kernel, options["size"], options["buffers"], options["kernels"], target
+            *(kernel, options["size"], options["buffers"], options["kernels"], target),
+            task=options["task"],
+            standard=options["standard"] or "",
         )
         read = replace(read, include_dirs=options["include"])
         try:

@@ -279,6 +279,28 @@ def find(
     return [library.entry(name) for name in names or library.names(set_name)]
 
 
+def find_kernel(
+    named: str | Path,
+    task: str | None = None,
+    folders: Iterable[Path | str] = (),
+    *,
+    device: TargetDevice | None = None,
+    dtype: str | None = None,
+    standard: str = "",
+) -> tuple[Kernel, Task]:
+    """Return the kernel called `named`, or that in the file `named` with a task; and the task.
+
+    The other arguments and errors are those of `Entry.kernel`.
+    """
+    if task is None:
+        (entry,) = find([str(named)], None, folders)
+        return entry.kernel(device, dtype=dtype, standard=standard), entry.task
+    (entry,) = find([task], None, folders)
+    kernel = header.read(Path(named), entry.name)
+    kernel = replace(kernel, standard=standard or kernel.standard)
+    return kernel if device is None else kernel.on(device_names(device)), entry.task
+
+
 def _read_quick(path: Path) -> dict[str, str]:
     """Return the techniques of kernels by name; nothing for a library without such a file."""
     if not path.is_file():

@@ -333,6 +333,12 @@ def _check_argument(
                 f"[{task}] {name}: expected an integer such as `constant uint& {name}`, got "
                 f"{argument.type} in kernel {function}"
             )
+    elif not arrays and not scalars:
+        raise DeclarationError(
+            f"[{task}] {name}: kernel {function} takes it, and no header line declares it: write "
+            f"`// buffer: {name} float32 (SIZE)` or `// value: {name} = 1` above the kernel, or "
+            "name its task with --task"
+        )
     else:
         raise DeclarationError(
             f"[{task}] {name}: kernel {function} takes it but the task has no such input, output, "

@@ -11,7 +11,7 @@ from metalbench import _core
 from metalbench.chips import CHIPS, SIMD_WIDTH, TFLOPS_OF_A_CORE, Chip, chip_key
 from metalbench.errors import DeclarationError, suggestion
 from metalbench.kernel.header import Kernel, TargetDevice, device_names
-from metalbench.kernel.library import find
+from metalbench.kernel.library import find_kernel
 from metalbench.kernel.memory import COUNTS, Words
 from metalbench.kernel.prepare import Bound, Compiled, compile_kernel
 from metalbench.kernel.standalone import is_kernel_file, read_standalone_kernel
@@ -108,6 +108,8 @@ def profile(
     time_limit: float = TIME_LIMIT,
     traced: int = 0,
     target: TargetDevice | None = None,
+    task: str | None = None,
+    standard: str = "",
 ) -> Profile:
     """Count a kernel's accesses and operations in its source, independent of the optimiser.
 
@@ -117,7 +119,7 @@ def profile(
     ----------
     kernel
         NAME of a task of the library or of `folders`; or FILE.metal whose `// buffer:` lines, or
-        the arrays in the file `buffers`, declare its arguments.
+        the arrays in the file `buffers`, declare its arguments; or a kernel of `task` in a file.
     size, dtype, seed
         Of a task: by default `small` and the kernel's first element type.
     tunables, include_dirs
@@ -128,6 +130,8 @@ def profile(
         Number of accesses of each dispatch that are recorded individually, from the first.
     target
         Device whose kernel and defaults are counted; by default the kernel for all chips.
+    standard
+        Version of Metal's language, such as "metal4.0"; by default the kernel's.
 
     Raises
     ------
@@ -142,10 +146,12 @@ def profile(
     TimeLimitExceeded
         If the kernel does not end within `time_limit`.
     """
-    text, task, chosen = resolve_subject(kernel, size, buffers, folders, target)
+    text, known, chosen = resolve_subject(
+        kernel, size, buffers, folders, target, task=task, standard=standard
+    )
     return profile_kernel(
         replace(text, include_dirs=tuple(include_dirs)),
-        task,
+        known,
         chosen,
         dtype=dtype,
         tunables=tunables,
@@ -211,29 +217,35 @@ def resolve_subject(
     buffers: Path | None,
     folders: Sequence[Path],
     target: TargetDevice | None = None,
+    *,
+    task: str | None = None,
+    standard: str = "",
 ) -> tuple[Kernel, Task, str]:
     """Return the kernel, its task, and the size of a run. Raise DeclarationError.
 
-    The kernel and its defaults are those for `target`; without it, those for all chips.
+    The kernel and its defaults are those for `target`; without it, those for all chips. A file may
+    be a kernel of `task`. `standard` is the version of Metal's language, by default the kernel's.
     """
-    if is_kernel_file(str(kernel)):
+    is_file = is_kernel_file(str(kernel))
+    if task is not None and not is_file:
+        raise DeclarationError(f"--task: expected a FILE.metal with it, got {kernel}")
+    if is_file and task is None:
         bare = read_standalone_kernel(Path(kernel), buffers)
         if size is not None:
             raise DeclarationError(
                 f"--size: expected none with {kernel}, whose own lines say how large all is"
             )
         text = bare.kernel.on(device_names(target)) if target is not None else bare.kernel
-        return text, bare.task, bare.size
+        return replace(text, standard=standard or text.standard), bare.task, bare.size
     if buffers is not None:
         raise DeclarationError(
             f"--buffers: expected a file without a task such as {kernel}.metal, got {kernel!r}, "
             "whose task draws the inputs"
         )
-    (entry,) = find([str(kernel)], None, folders)
-    task = entry.task
-    chosen = size or (SMALL if SMALL in task.sizes else next(iter(task.sizes)))
-    task.check_size(chosen)
-    return entry.kernel(target), task, chosen
+    found, known = find_kernel(kernel, task, folders, device=target, standard=standard)
+    chosen = size or (SMALL if SMALL in known.sizes else next(iter(known.sizes)))
+    known.check_size(chosen)
+    return found, known, chosen
 
 
 def _occupancy(compiled: Compiled, bound: Bound) -> Iterator[Occupancy]:

@@ -141,9 +141,9 @@ def estimate_text(found: Estimate) -> Text:
     """Return the estimated time on a chip, with all assumptions."""
     least, most = 1e6 * found.least_s, 1e6 * found.most_s
     return Text(
-        f"\nEstimate for {found.chip.name}: {least:.3g} us ({found.least_bound} bounds it) to "
-        f"{most:.3g} us ({found.most_bound}). No Mac has confirmed it. It assumes:\n"
-        + "\n".join(f"  {each}" for each in found.assumptions)
+        f"\nBounds by bandwidth and arithmetic of {found.chip.name}, without latency and launches: "
+        f"at least {least:.3g} us ({found.least_bound}), or {most:.3g} us ({found.most_bound}) if "
+        "caches keep nothing. They assume:\n" + "\n".join(f"  {each}" for each in found.assumptions)
     )
 
 

@@ -120,3 +120,37 @@ def test_several_kernels_are_checked_one_after_the_other(file, tmp_path):
     assert "use of undeclared identifier 'unknown'" in told.output
     assert "other: no errors" in told.output
     assert "Error: not checked: broken.metal" in told.output
+
+
+OF_RELU = """\
+// dispatch: mine threads_in_grid=(rows * cols) threads=(32)
+kernel void mine(device const DTYPE* x, device DTYPE* y, uint i [[thread_position_in_grid]]) {
+  y[i] = metal::max(x[i + 1], DTYPE(0));
+}
+"""
+
+
+def test_a_file_is_checked_and_profiled_as_a_kernel_of_a_task(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.metal").write_text(OF_RELU)
+    told = ran("mine.metal", "--task", "relu")
+    assert told.exit_code == 1, told.output
+    assert "mine.metal:3" in told.output
+    assert "out-of-bounds: read of 4 bytes past the end of" in told.output
+    counted = CliRunner().invoke(main, ["profile", "mine.metal", "--task", "relu"])
+    assert counted.exit_code == 0, counted.output
+    assert "device: bytes read" in counted.output
+    for command in ("check", "profile"):
+        said = CliRunner().invoke(main, [command, "relu", "--task", "relu"])
+        assert "--task: expected a FILE.metal with it, got relu" in said.output
+
+
+def test_a_file_without_declarations_gets_the_lines_to_write(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bare.metal").write_text(
+        OF_RELU.replace("DTYPE", "float").replace("rows * cols", "64")
+    )
+    told = ran("bare.metal")
+    assert told.exit_code == 2
+    assert "write `// buffer: x float32 (SIZE)`" in told.output
+    assert "name its task with --task" in told.output

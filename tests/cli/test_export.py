@@ -36,3 +36,15 @@ def test_export_wants_a_form():
     result = run("relu")
     assert result.exit_code == 2
     assert "expected --standalone" in result.output
+
+
+def test_export_replaces_a_file_only_if_told(tmp_path):
+    own = tmp_path / "relu.metal"
+    own.write_text("mine")
+    result = run("relu", "--standalone", "--host", "mlx", "-o", str(tmp_path))
+    assert result.exit_code == 2
+    assert f"{own} is there already; --force replaces it" in result.output
+    assert own.read_text() == "mine"
+    assert not (tmp_path / "relu.py").exists()
+    assert run("relu", "--standalone", "-o", str(tmp_path), "--force").exit_code == 0
+    assert "void relu(" in own.read_text()

@@ -57,8 +57,8 @@ def test_the_command_shows_table_lines_and_estimate(saxpy):
     assert "y[i] = 2 * x[i] + 1;" in said.output
     assert "Prediction for Apple M4 (10 GPU cores), not a measurement" in said.output
     assert "saxpy.metal:9" in said.output
-    assert "Estimate for Apple M4" in said.output
-    assert "No Mac has confirmed it" in said.output
+    assert "Bounds by bandwidth and arithmetic of Apple M4" in said.output
+    assert "They assume:" in said.output
 
 
 def test_the_command_writes_json(saxpy):
