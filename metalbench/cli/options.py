@@ -89,6 +89,7 @@ def find_run(store: Store, name: str) -> int:
     Raises click.UsageError for an unknown name, StoreError for too few runs.
     """
     from metalbench.compare.results import find_latest
+    from metalbench.store.store import Store
 
     run, latest = RUN.fullmatch(name), LATEST.fullmatch(name)
     if run is not None:
@@ -98,6 +99,13 @@ def find_run(store: Store, name: str) -> int:
     saved = store.baselines()
     if name in saved:
         return saved[name]
+    with Store(store.path, all_projects=True) as every:
+        is_elsewhere = name in every.baselines()
+    if is_elsewhere:
+        raise click.UsageError(
+            f"{name}: it is the name of a run of another project, which is another git repository "
+            "or none; run this command there, set METALBENCH_PROJECT, or save a run here"
+        )
     listed = f"one of the saved names {', '.join(saved)}" if saved else "a name of `run --save`"
     raise click.UsageError(
         f"{name}: expected a file of `run --json`, run:NUMBER, latest, latest~1, NAME@REVISION, "

@@ -372,6 +372,10 @@ def _title(result: Result, target: Target) -> Text:
         unit = SCORE_UNITS[target].partition("=")[0].strip()
         if score is not None:
             title.append(f"  {target.value} {numbers.significant(score)} {unit}".rstrip())
+    # A ratio without a certain difference must not look like a result.
+    verdict = result.measurement.verdict if result.measurement is not None else None
+    if target is Target.SPEED and verdict is not None:
+        title.append(f"  {verdict.value}", style=VERDICT_STYLES[verdict])
     return title
 
 

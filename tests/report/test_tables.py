@@ -83,7 +83,7 @@ def test_failures_show_stage_and_compiler_messages() -> None:
 def test_the_full_report_has_every_part() -> None:
     text = printed(full_report(correct(), Target.SPEED), pipe())
     for part in (
-        "softmax  correct  speed 2.01 x MLX",
+        "softmax  correct  speed 2.01 x MLX  FASTER",
         "cpu (Example CPU, 2 cores)",
         "128 x 1 x 1 of at most 1024 a threadgroup: 4 SIMD-groups",
         "64 of 32768 bytes",

@@ -126,3 +126,17 @@ def test_a_run_has_the_commit_of_its_project(
     (root / "kernel.metal").write_text("")
     git("add", "kernel.metal")
     assert describe_revision(root) == f"{commit}-dirty"
+
+
+def test_a_saved_run_of_another_project_is_named(
+    repositories: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = repositories
+    path = tmp_path / "results.db"
+    monkeypatch.chdir(first)
+    add_run(path, "softmax", save="before")
+    monkeypatch.chdir(second)
+    add_run(path, "relu")
+    said = CliRunner().invoke(main, ["compare", "before", "--db", str(path)])
+    assert said.exit_code == 2
+    assert "before: it is the name of a run of another project" in said.output
