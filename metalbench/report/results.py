@@ -11,6 +11,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from metalbench.finding_kinds import Kind
 from metalbench.measure.analysis import Analysis, Occupancy, Roofline, Target
 from metalbench.measure.measurement import Measurement, TimingMode
 from metalbench.report import numbers, summary
@@ -62,7 +63,17 @@ def _blocks(results: Sequence[Result]) -> Iterator[RenderableType]:
             title.append(f" at {failure.stage}")
             yield title
             yield Text(indent(failure.message, "  ") + "\n")
+    if any(failure.kind in _OF_CHECKED_BUILDS for each in results for failure in each.failures):
+        yield Text(
+            "A run ends at the first fault. `metalbench check` shows all of them, with both places "
+            "of a race.\n"
+        )
 
+
+# Kinds of faults of which a run shows the first one.
+_OF_CHECKED_BUILDS = {
+    str(each) for each in (Kind.OUT_OF_BOUNDS, Kind.RACE, Kind.UNINITIALISED, Kind.FAULT)
+}
 
 # The table of a run: one line for each kernel, two in a narrow terminal.
 

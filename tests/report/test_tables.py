@@ -31,7 +31,7 @@ from metalbench.report.results import (
 from metalbench.report.summary import suite_ratio, summary_lines
 from metalbench.report.warnings import SIMULATION, simulation_notice
 from metalbench.stats import Interval
-from metalbench.store.result import DeviceFacts, Result
+from metalbench.store.result import DeviceFacts, Failure, Result
 
 RESULTS = [correct("scaled_dot_product"), incorrect("relu"), failed("gelu")]
 
@@ -78,6 +78,13 @@ def test_failures_show_stage_and_compiler_messages() -> None:
     assert "gelu (float32): failed at compile" in text
     assert "  gelu.metal:7:9: error: use of undeclared identifier 'tid'" in text
     assert "relu (float32): incorrect at verify" in text
+
+
+def test_faults_of_checked_builds_point_to_the_command_that_shows_all() -> None:
+    hint = "`metalbench check` shows all of them"
+    assert hint not in printed(failures(RESULTS), pipe())
+    race = replace(RESULTS[-1], failures=(Failure("verify", "RACE", "race in x"),))
+    assert hint in printed(failures([race]), pipe())
 
 
 def test_the_full_report_has_every_part() -> None:
