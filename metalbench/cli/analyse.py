@@ -55,6 +55,13 @@ Examples:
 @click.option("--device", type=click.Choice(list(KINDS)), help="Of several, this one.")
 @click.option("--dtype", type=click.Choice(DTYPES), help="Of several, this element type.")
 @click.option(
+    "--size",
+    "sizes",
+    multiple=True,
+    metavar="NAME",
+    help="Of several, this size. Repeatable, for tasks that were evaluated at different sizes.",
+)
+@click.option(
     "--plot",
     "plot_file",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -102,6 +109,7 @@ def analyse(folders: tuple[Path, ...], **options: Any) -> None:
         baseline=options["baseline"],
         device=options["device"],
         dtype=options["dtype"],
+        sizes=options["sizes"],
         timing=options["timing"],
     )
     with Store(store_path(options["db"])) as store:

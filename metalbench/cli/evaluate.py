@@ -23,14 +23,11 @@ from metalbench.cli.options import (
 )
 from metalbench.cli.output import is_taken, table_options, write_text
 
-# Characters of a message in the line of a sample.
-LONGEST_MESSAGE = 160
-
 if TYPE_CHECKING:
     from rich.console import Console
 
     from metalbench.kernelbench.evaluate import Evaluator, FinishedJob, LostJob
-    from metalbench.kernelbench.folder import SamplePlan
+    from metalbench.kernelbench.folder import SampleFile, SamplePlan
     from metalbench.kernelbench.trials import EvaluationJob, TrialConditions
     from metalbench.store.history import Evaluation
     from metalbench.store.store import Store
@@ -115,6 +112,12 @@ def evaluate(ctx: click.Context, /, folder: Path, **options: Any) -> None:
 
     conditions, library = _conditions(options), Library(options["kernels"])
     log = console(to_stderr=True)
+
+    def find_wanted() -> list[SampleFile]:
+        return select_problems(find_samples(folder), options["problems"])
+
+    # A wrong folder is an error before the machine is opened.
+    samples = [] if options["collect"] else find_wanted()
     with (
         Store(store_path(options["db"])) as store,
         open_seats(MachineConfig.of(options), options["cluster"], options["workers"], log) as found,
@@ -122,10 +125,9 @@ def evaluate(ctx: click.Context, /, folder: Path, **options: Any) -> None:
         facts, environment, seats = found
         if options["collect"]:
             collect(folder, options["collect"], library, facts.chip)
+            samples = find_wanted()
         plan = read_plan(folder, make=True)
-        jobs, untried = make_jobs(
-            select_problems(find_samples(folder), options["problems"]), plan, library
-        )
+        jobs, untried = make_jobs(samples, plan, library)
         known = [] if options["again"] else store.evaluations(plan.id)
         left = select_remaining(jobs, known, facts, conditions)
         _print_plan(log, plan, jobs, left)
@@ -213,6 +215,7 @@ def _evaluate(
 def _describe_outcome(done: FinishedJob) -> str:
     """Describe the outcome of a sample in one line."""
     from metalbench.report import numbers
+    from metalbench.report.generations import LONGEST_MESSAGE
     from metalbench.safe_text import cut_line
 
     assert done.judged is not None

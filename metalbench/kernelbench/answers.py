@@ -26,6 +26,7 @@ class GenerationOutcome(str, Enum):
     """The class of a generation, in the order in which a generation can get so far."""
 
     MISSING = "missing"
+    NOT_EVALUATED = "not evaluated"
     REFUSED = "refused"
     CUT_OFF = "cut off"
     EMPTY = "empty"

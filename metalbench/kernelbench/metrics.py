@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,13 +56,12 @@ CURVE = tuple(float(each) for each in np.linspace(0.0, 4.0, 81))
 class EvaluatedSample:
     """One generation: its class, and its reference's time over its own where it was timed.
 
-    `own` is false of a Python candidate whose result or time is not of its own kernels. `task` is
-    the name of the problem's task, empty where it is not known, and `message` is the first failure.
+    `task` is the name of the problem's task, empty where it is not known. `message` is the first
+    failure.
     """
 
     outcome: GenerationOutcome
     ratio: Interval | None = None
-    own: bool = True
     task: str = ""
     message: str = ""
 
@@ -78,13 +77,13 @@ class EvaluatedSample:
         return self._exceeds(p, None if self.ratio is None else self.ratio.value)
 
     def _exceeds(self, p: float, ratio: float | None) -> bool:
-        # Evaluations of earlier versions are correct where a candidate's result is MLX's own.
-        if self.outcome is not GenerationOutcome.CORRECT or not self.own:
+        if self.outcome is not GenerationOutcome.CORRECT:
             return False
         return p <= 0 or (ratio is not None and ratio > p)
 
 
 MISSING = EvaluatedSample(GenerationOutcome.MISSING)
+NOT_EVALUATED = EvaluatedSample(GenerationOutcome.NOT_EVALUATED)
 Problems = Mapping[tuple[str, int], Sequence[EvaluatedSample]]
 
 
@@ -112,7 +111,6 @@ class Figures:
 
     Shares and the curve have Wilson intervals; what is at k has bootstrap intervals over problems;
     the geometric mean is of the ratios of the correct, with the interval of their measurement.
-    `without_kernel` counts samples whose correct results or times do not come from their kernels.
     """
 
     problems: int
@@ -123,7 +121,6 @@ class Figures:
     at_k: tuple[AtK, ...]
     mean_ratio: Interval | None
     without_ratio: int
-    without_kernel: int
     outcomes: Mapping[GenerationOutcome, int]
     curve: tuple[tuple[float, Interval], ...]
 
@@ -133,13 +130,18 @@ def group_samples(
     planned: Mapping[str, Sequence[int]],
     count: int,
     baseline: str,
+    written: Collection[tuple[str, int, int]] = (),
 ) -> dict[tuple[str, int], list[EvaluatedSample]]:
-    """Return the `count` samples of every planned problem. Samples not evaluated are missing."""
-    known = {
+    """Return the `count` samples of every planned problem.
+
+    Samples without an evaluation are not evaluated if they are among `written`, by level, problem
+    and number, and missing if not.
+    """
+    known = dict.fromkeys(written, NOT_EVALUATED)
+    known |= {
         (each.place.level, each.place.problem, each.place.sample): EvaluatedSample(
-            GenerationOutcome(each.outcome),
+            _classify_stored(each),
             compute_ratio(each, baseline),
-            own=not each.message.startswith(OWN_WORK_MISSING),
             task=each.task,
             message=each.message,
         )
@@ -150,6 +152,16 @@ def group_samples(
         for level, problems in planned.items()
         for problem in problems
     }
+
+
+def _classify_stored(evaluation: Evaluation) -> GenerationOutcome:
+    """Return the class of a stored evaluation, which an earlier version may have written.
+
+    Earlier versions stored candidates whose result is MLX's own as correct, with a message.
+    """
+    if evaluation.message.startswith(OWN_WORK_MISSING):
+        return GenerationOutcome.NOT_OWN
+    return GenerationOutcome(evaluation.outcome)
 
 
 def compute_figures(
@@ -179,7 +191,6 @@ def compute_figures(
         ),
         mean_ratio=geometric_mean(ratios) if ratios else None,
         without_ratio=correct - len(ratios),
-        without_kernel=sum(not each.own for samples in problems.values() for each in samples),
         outcomes=Counter(each.outcome for samples in problems.values() for each in samples),
         curve=tuple((p, _compute_fast_share(first, p).certain) for p in CURVE),
     )

@@ -23,10 +23,13 @@ from metalbench.safe_text import cut_line, json_text
 from metalbench.stats import CONFIDENCE, Interval
 from metalbench.store.history import Evaluation
 
-CSV_HEAD = ("run", "level", "figure", "p", "k", "value", "low", "high", "naive")
+CSV_HEAD = (
+    *("run", "level", "figure", "p", "k", "value", "low", "high", "naive"),
+    *("device", "dtype", "sizes"),
+)
 Cell = Callable[[Figures], str]
-# Characters of a message in a table of problems.
-LONGEST_MESSAGE = 300
+# Characters of a message in a line. The likely cause is at the end of a message.
+LONGEST_MESSAGE = 500
 
 
 def comparison_report(columns: Sequence[FolderFigures], baseline: str) -> Group:
@@ -36,6 +39,7 @@ def comparison_report(columns: Sequence[FolderFigures], baseline: str) -> Group:
     for level in levels:
         blocks += [_table(level, columns), Text()]
     blocks += [Text(line, style=QUIET) for line in explain_figures(baseline)]
+    blocks += [Text(line, style=WARNING) for line in list_doubts(columns)]
     for name in dict.fromkeys(each.device for each in columns if "simulated" in each.device):
         blocks.append(Text(f"{name}: host times of a simulation, not of a GPU.", style=WARNING))
     return Group(*blocks)
@@ -50,7 +54,17 @@ def share(interval: Interval) -> str:
 
 def to_json(columns: Sequence[FolderFigures], baseline: str) -> str:
     """Return all figures as JSON, with the keys of KernelBench's analysis where it has the same."""
-    told = [{"run": each.name, "device": each.device, **_levels(each)} for each in columns]
+    told = [
+        {
+            "run": each.name,
+            "device": each.device,
+            "dtype": each.dtype or None,
+            "sizes": list(each.sizes),
+            "not_evaluated": each.unevaluated,
+            **_levels(each),
+        }
+        for each in columns
+    ]
     return (
         json_text({"baseline": baseline, "confidence": CONFIDENCE, "runs": told}, indent=2) + "\n"
     )
@@ -59,7 +73,7 @@ def to_json(columns: Sequence[FolderFigures], baseline: str) -> str:
 def to_csv(columns: Sequence[FolderFigures]) -> str:
     """Return one row a figure."""
     rows = (
-        (column.name, level, *row)
+        (column.name, level, *row, column.device, column.dtype, " ".join(column.sizes))
         for column in columns
         for level, figures in column.levels.items()
         for row in _rows(figures)
@@ -72,7 +86,7 @@ def _table(level: str, columns: Sequence[FolderFigures]) -> Table:
     table = Table(title=level, title_justify="left", box=None, pad_edge=False)
     table.add_column("figure")
     for column, _ in shown:
-        table.add_column(f"{column.name} ({column.device})")
+        table.add_column(f"{column.name} ({column.conditions})")
     for name, cell in figure_lines(shown[0][1], [figures for _, figures in shown]):
         table.add_row(name, *(cell(figures) for _, figures in shown))
     return table
@@ -91,8 +105,6 @@ def figure_lines(first: Figures, all_: Sequence[Figures]) -> Iterator[tuple[str,
     for outcome in GenerationOutcome:
         if any(each.outcomes.get(outcome) for each in all_):
             yield f"  {outcome}", lambda of, o=outcome: str(of.outcomes.get(o, 0))  # type: ignore[misc]
-    if any(each.without_kernel for each in all_):
-        yield "  not by its own kernels", lambda of: str(of.without_kernel)
 
 
 def name_metric(at: AtK) -> str:
@@ -114,6 +126,20 @@ def explain_figures(baseline: str) -> Iterator[str]:
     yield "The mean is geometric, of the correct ones' ratios. Indented: all samples by class."
 
 
+def list_doubts(columns: Sequence[FolderFigures]) -> Iterator[str]:
+    """Yield the reasons why the figures of some runs may mislead, or may not compare."""
+    for column in columns:
+        if column.unevaluated:
+            samples = numbers.count(column.unevaluated, "sample")
+            verb = "is" if column.unevaluated == 1 else "are"
+            yield (
+                f"{column.name}: the evaluation is partial: {samples} {verb} in the folder and not "
+                f"evaluated, and count as failed. `metalbench evaluate` evaluates them."
+            )
+    if len({(each.dtype, each.sizes) for each in columns if each.sizes}) > 1:
+        yield "The runs were evaluated at different sizes or element types."
+
+
 def _rows(of: Figures) -> Iterator[tuple[Any, ...]]:
     yield ("problems", "", "", of.problems, "", "", "")
     yield ("compiled", "", "", *_ends(of.compiled), "")
@@ -127,8 +153,6 @@ def _rows(of: Figures) -> Iterator[tuple[Any, ...]]:
         yield (figure, p, at.k, *_ends(at.share), "")
     for outcome, count in of.outcomes.items():
         yield (f"class: {outcome}", "", "", count, "", "", "")
-    if of.without_kernel:
-        yield ("not by its own kernels", "", "", of.without_kernel, "", "", "")
 
 
 def _ends(interval: Interval) -> tuple[Any, Any, Any]:
@@ -149,7 +173,7 @@ def _as_json(of: Figures) -> dict[str, Any]:
         "correctness_rate": _interval(of.correct),
         "geo_mean_speedup": None if of.mean_ratio is None else _interval(of.mean_ratio),
         "correct_without_ratio": of.without_ratio,
-        "correct_without_own_kernel": of.without_kernel,
+        "correct_without_own_kernel": of.outcomes.get(GenerationOutcome.NOT_OWN, 0),
         "fast_p": [
             {"p": each.p, **_interval(each.certain), "naive": _interval(each.naive)}
             for each in of.fast

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -122,6 +123,38 @@ def test_evaluate_prints_a_line_for_each_sample(tmp_path: Path) -> None:
     assert "tiny/1/1" in again
 
 
+def test_analyse_reports_sizes_and_partial_evaluations(tmp_path: Path) -> None:
+    copies = samples.kernel("y[i] = x[i];")
+    shell = Shell(tmp_path, [[copies], [samples.PROSE]])
+    done = shell.evaluate("--no-timing", "--problems", "problem_1")
+    # In the line of progress, and in the table.
+    assert done.output.count("it is a copy of the input x (size small") == 2
+    files = [tmp_path / f"a.{ending}" for ending in ("json", "csv", "html")]
+    told = shell.analyse(*(f"--{each.suffix[1:]}={each}" for each in files))
+    assert told.exit_code == 0, told.output
+    run = json.loads(files[0].read_text())["runs"][0]
+    assert (run["sizes"], run["dtype"], run["not_evaluated"]) == (["seed"], "float32", 1)
+    assert run["levels"][samples.SET]["classes"] == {"wrong result": 1, "not evaluated": 1}
+    with files[1].open() as file:
+        assert {each["sizes"] for each in csv.DictReader(file)} == {"seed"}
+    for text in (told.output, files[2].read_text()):
+        assert "float32, size seed)" in text
+        assert "the evaluation is partial: 1 sample is in the folder and not evaluated" in text
+    # Times of one task at two sizes do not mix.
+    assert shell.evaluate("--no-timing", "--size", "small").exit_code == 0
+    told = shell.analyse()
+    assert told.exit_code == 2
+    assert "got twice01 at seed and small; choose with --size" in told.output
+    told = shell.analyse("--size", "small")
+    assert told.exit_code == 0, told.output
+    assert "float32, size small)" in told.output
+    assert "partial" not in told.output
+    told = shell.analyse("--size", "large")
+    assert told.exit_code == 2
+    assert "--size large:" in told.output
+    assert "has evaluations at seed, small" in told.output
+
+
 def test_the_page_has_the_problems_and_a_curve_that_begins_at_fast_0(tmp_path: Path) -> None:
     shell = Shell(tmp_path, [[samples.RIGHT, samples.PROSE], [samples.WRONG, samples.RIGHT]])
     assert shell.evaluate("--no-timing").exit_code == 0
@@ -159,6 +192,13 @@ def test_evaluate_reports_bad_folders_and_ks(tmp_path: Path) -> None:
     assert "nothing is known of it; run `metalbench evaluate` first" in told.output
     assert shell.evaluate().exit_code == 0
     assert "-k 5: expected 1 to 1" in shell.analyse("-k", 5).output
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "getloadavg", lambda: (1000.0, 1000.0, 1000.0))
+        assert "keep this machine busy" in shell.evaluate("--no-timing").output
+        told = CliRunner().invoke(main, ["evaluate", str(tmp_path / "none"), "--device", "cpu"])
+    assert told.output == (
+        f"Error: {tmp_path / 'none'}: expected a folder of generations, found none\n"
+    )
     (shell.root / samples.SET).rename(shell.root / "tinny")
     told = shell.evaluate()
     assert told.exit_code == 2

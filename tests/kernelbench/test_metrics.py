@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
 from metalbench.kernelbench.answers import GenerationOutcome
-from metalbench.kernelbench.metrics import MISSING, EvaluatedSample, compute_figures, group_samples
+from metalbench.kernelbench.candidates.source import OWN_WORK_MISSING
+from metalbench.kernelbench.metrics import (
+    MISSING,
+    NOT_EVALUATED,
+    EvaluatedSample,
+    compute_figures,
+    group_samples,
+)
+from metalbench.report.generations import figure_lines
 from metalbench.stats import Interval, wilson_interval
 from metalbench.store.history import Evaluation, SamplePlace
 
@@ -58,11 +67,28 @@ def test_at_k_is_the_mean_of_the_problems_estimates() -> None:
     assert found[4, 1.0] == pytest.approx(2 / 4)
 
 
-def test_samples_correct_by_mlx_alone_are_counted() -> None:
-    by_mlx = EvaluatedSample(GenerationOutcome.CORRECT, Interval(1.0, 0.9, 1.1), own=False)
-    found = compute_figures({("level_1", 1): [by_mlx, WRONG], ("level_1", 2): [by_mlx, by_mlx]})
-    assert found.without_kernel == 3
-    assert found.correct.value == 1.0
+@pytest.mark.parametrize("stored", ["correct", "not by its own kernels"])
+def test_a_sample_without_kernels_of_its_own_has_one_class(stored: str) -> None:
+    by_mlx = replace(evaluation(1, stored), message=f"{OWN_WORK_MISSING}: all of it is MLX's")
+    samples = group_samples([by_mlx, evaluation(2, "correct")], {"level_1": [1, 2]}, 1, "compared")
+    found = compute_figures(samples)
+    assert found.outcomes == {GenerationOutcome.NOT_OWN: 1, GenerationOutcome.CORRECT: 1}
+    assert found.correct.value == 0.5
+    names = [name.strip() for name, _ in figure_lines(found, [found])]
+    assert names.count("not by its own kernels") == 1
+
+
+def test_samples_in_the_folder_without_an_evaluation_are_not_missing() -> None:
+    found = group_samples(
+        [evaluation(1, "correct")], {"level_1": [1, 2]}, 2, "compared",
+        written=[("level_1", 1, 0), ("level_1", 2, 1)],
+    )  # fmt: skip
+    assert [each.outcome for each in found["level_1", 1]] == [
+        GenerationOutcome.CORRECT,
+        GenerationOutcome.MISSING,
+    ]
+    assert found["level_1", 2] == [MISSING, NOT_EVALUATED]
+    assert not GenerationOutcome.NOT_EVALUATED.has_compiled
 
 
 def test_the_mean_is_geometric_and_of_the_correct() -> None:

@@ -17,6 +17,7 @@ from metalbench.report.generations import (
     explain_figures,
     fast_p_plot,
     figure_lines,
+    list_doubts,
     list_problems,
 )
 from metalbench.report.history import revision_text
@@ -80,7 +81,7 @@ def page_of_generations(columns: Sequence[FolderFigures], baseline: str) -> str:
         facts=(),
         lead="Shares of kernels that compile, are correct and are fast: "
         + ", ".join(each.name for each in columns),
-        notes=(" ".join(explain_figures(baseline)),),
+        notes=(" ".join(explain_figures(baseline)), *list_doubts(columns)),
         simulation=SIMULATION if simulated else None,
         levels=[_level(columns, level) for level in levels],
         caption="Each problem's sample 0 counts, as in the table. "
