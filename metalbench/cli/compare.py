@@ -49,7 +49,7 @@ Examples:
     "--fail-on",
     type=click.Choice(FAILING),
     multiple=True,
-    help="Exit code 1 if some kernel has this verdict. Repeatable.",
+    help="Exit code 1 if some kernel has this verdict, or is not correct now. Repeatable.",
 )
 @dtype_option(default="float32", show_default=True, help="Element type, for NAME@REVISION.")
 @click.option(
@@ -258,7 +258,9 @@ def _show(comparison: RunComparison, measured: Measurement | None, options: dict
 
 
 def fails(comparison: RunComparison, failing: tuple[str, ...]) -> bool:
-    """Return whether some kernel has a verdict that `--fail-on` names."""
+    """Return whether some kernel has a verdict that `--fail-on` names, or is not correct now."""
     from metalbench.stats import Verdict
 
-    return any(comparison.has_verdict(Verdict(each.upper())) for each in failing)
+    return bool(failing and comparison.broken) or any(
+        comparison.has_verdict(Verdict(each.upper())) for each in failing
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from metalbench._core import Device
     from metalbench.cli.progress import LineProgress, LiveProgress
     from metalbench.compare import Ruling
-    from metalbench.compare.comparison import Regression
+    from metalbench.compare.comparison import Regression, RunComparison
     from metalbench.compare.comparison import RegressionOutcome as Regressions
     from metalbench.compare.results import Key, ResultSet
     from metalbench.run.runner import Outcome
@@ -410,6 +410,10 @@ def print_regressions(out: Console, gate: Gate, found: Regressions, *, quiet: bo
     for each in found.inconclusive:
         reason = f": {each.reason}" if each.reason else ""
         out.print(f"Inconclusive: {_describe(each)}{reason}", style="yellow", soft_wrap=True)
+    if found.comparison is not None:
+        for line, style in _list_without_ratio(found.comparison):
+            if style or not quiet:
+                out.print(line, style=style, soft_wrap=True, highlight=False)
     if not gate.looks_back or quiet:
         return
     for each in found.cleared:
@@ -425,6 +429,25 @@ def print_regressions(out: Console, gate: Gate, found: Regressions, *, quiet: bo
             kernels = count(len(found.inconclusive), "kernel")
             line += f"; inconclusive for {kernels} of {found.compared}"
         out.print(line, soft_wrap=True, highlight=False)
+
+
+def _list_without_ratio(comparison: RunComparison) -> Iterator[tuple[str, str]]:
+    """Yield lines about the run's kernels that were not compared, each with its style."""
+    from metalbench.report.numbers import label
+
+    before, after = comparison.before, comparison.after
+    for each in comparison.incorrect:
+        name = label(each.task, each.dtype)
+        yield (
+            (f"Broken: {name}" if each.is_broken else name) + f": {each.describe(before)}",
+            ("bold red" if each.is_broken else ""),
+        )
+    # A run of a few kernels needs no list of all others.
+    left_out = [each for each in comparison.left_out if each[1] != f"not in {after}"]
+    for name, why in left_out:
+        yield f"{name}: {why}: nothing to compare", ""
+    if not comparison.compared and not comparison.incorrect:
+        yield f"Nothing to compare with: {before} has none of these kernels", ""
 
 
 def _describe(each: Regression) -> str:

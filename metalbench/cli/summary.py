@@ -28,7 +28,7 @@ Examples:
     "--fail-on",
     type=click.Choice(FAILING),
     multiple=True,
-    help="Exit code 1 if some kernel has this verdict. Repeatable.",
+    help="Exit code 1 if some kernel has this verdict, or is not correct now. Repeatable.",
 )
 @markdown_option
 @store_option

@@ -25,6 +25,9 @@ from metalbench.store.store import Store
 BY_REFERENCE = "MLX"
 BY_TIME = "time"
 BY_PAIRS = "pairs"
+# The status of a correct result, as the store and files have it.
+CORRECT = "correct"
+WARM = "warm"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +51,36 @@ class ComparedKernel:
 
 
 @dataclass(frozen=True, slots=True)
+class IncorrectKernel:
+    """A kernel of `after` that has no ratio because it is not correct on at least one side.
+
+    `before` and `after` are the statuses of its results; `before` is None if that side has none.
+    """
+
+    task: str
+    dtype: str
+    size: str
+    before: str | None
+    after: str
+    before_ns: Interval | None = None
+    after_ns: Interval | None = None
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether it is not correct in `after`. Otherwise it was repaired."""
+        return self.after != CORRECT
+
+    def describe(self, before: str) -> str:
+        """Return ``correct now, incorrect in base: nothing to compare``."""
+        return f"{self.after} now, {self.before or 'not'} in {before}: nothing to compare"
+
+
+@dataclass(frozen=True, slots=True)
 class RunComparison:
-    """Every kernel that both sides have, and the reasons why others are left out."""
+    """Every kernel that both sides have, and the reasons why others are left out.
+
+    `is_itself` is whether both sides are the same run of the store.
+    """
 
     before: str
     after: str
@@ -57,6 +88,13 @@ class RunComparison:
     mode: str
     compared: tuple[ComparedKernel, ...]
     left_out: tuple[tuple[str, str], ...] = ()
+    incorrect: tuple[IncorrectKernel, ...] = ()
+    is_itself: bool = False
+
+    @property
+    def broken(self) -> tuple[IncorrectKernel, ...]:
+        """The kernels that are not correct in `after`."""
+        return tuple(each for each in self.incorrect if each.is_broken)
 
     @property
     def mean(self) -> Interval | None:
@@ -76,14 +114,19 @@ def compare(before: ResultSet, after: ResultSet) -> RunComparison:
     Raises
     ------
     DeclarationError
-        If devices, modes or sizes differ, so that times are not comparable; or if no kernel is in
-        both sets, with ratios of one clock.
+        If devices, modes or sizes differ, so that times are not comparable; or if both sets have
+        a task in common, and nothing to compare: other sizes, types or clocks. Sets without a
+        common task have an empty comparison.
     """
     _expect_equal("device", "", (before.name, before.device), (after.name, after.device))
     older, newer = index_rows(before.rows), index_rows(after.rows)
-    compared, left_out = [], []
+    compared, left_out, incorrect = [], [], []
     keys = dict.fromkeys((*older, *newer))
     for key in keys:
+        without_time = _find_incorrect(older.get(key), newer.get(key))
+        if without_time is not None:
+            incorrect.append(without_time)
+            continue
         missing = _explain_missing(older.get(key), newer.get(key), before.name, after.name)
         if missing is not None:
             left_out.append((_name(key, keys), missing))
@@ -92,8 +135,8 @@ def compare(before: ResultSet, after: ResultSet) -> RunComparison:
         # The judged result must not widen its own interval.
         others = after.others.get(key) or before.others.get(key) or ()
         compared.append(_compare_rows(older[key], newer[key], others))
-    if not compared:
-        reasons = "; ".join(f"{name}: {why}" for name, why in left_out[:3]) or "both are empty"
+    if not compared and not incorrect and ({key[0] for key in older} & {key[0] for key in newer}):
+        reasons = "; ".join(f"{name}: {why}" for name, why in left_out[:3])
         raise DeclarationError(
             f"{before.name} and {after.name} have no kernel in common that was timed: {reasons}"
         )
@@ -103,10 +146,20 @@ def compare(before: ResultSet, after: ResultSet) -> RunComparison:
         before=before.name,
         after=after.name,
         device=before.device,
-        mode=newer[compared[0].task, compared[0].dtype, compared[0].size].mode,
+        mode=next((each.mode for each in (*after.rows, *before.rows)), WARM),
         compared=tuple(replace(each, judgement=judgement) for each, judgement in judged),
         left_out=tuple(left_out),
+        incorrect=tuple(incorrect),
+        is_itself=before.run is not None and before.run == after.run,
     )
+
+
+def _find_incorrect(older: ComparedRow | None, newer: ComparedRow | None) -> IncorrectKernel | None:
+    """Return a kernel of the newer set that is not correct on one of both sides."""
+    if newer is None or {newer.status, CORRECT if older is None else older.status} == {CORRECT}:
+        return None
+    before, before_ns = (None, None) if older is None else (older.status, older.time_ns)
+    return IncorrectKernel(*newer.key, before, newer.status, before_ns, newer.time_ns)
 
 
 def _compare_rows(
@@ -143,7 +196,7 @@ def _explain_missing(
         if row is None:
             return f"not in {name}"
         if row.time_ns is None:
-            return f"{row.status} in {name}" if row.status != "correct" else f"no time in {name}"
+            return f"no time in {name}"
         clocks.append(f"{row.clock or 'one clock'} in {name}")
     # The clock depends on the GPU's data: one kernel must not prevent the comparison of the others.
     if older is not None and newer is not None and older.clock != newer.clock:
@@ -256,12 +309,14 @@ class RegressionOutcome:
     """The outcome of a search for regressions.
 
     `cleared` are kernels that looked slower at first, and not when they were measured again.
+    `comparison` is that with the baseline, if there is one.
     """
 
     regressed: tuple[Regression, ...] = ()
     inconclusive: tuple[Regression, ...] = ()
     cleared: tuple[Regression, ...] = ()
     compared: int = 0
+    comparison: RunComparison | None = None
 
     def after_another_run(self, again: RegressionOutcome) -> RegressionOutcome:
         """Return the outcome after suspected kernels were measured again, with outcome `again`.
@@ -300,15 +355,19 @@ def find_regressions(
     From a history the previous and the best result count, of runs that are not in `without`. A
     kernel may take `allowed` longer. Raises MetalBenchError if run and baseline are not comparable.
     """
+    comparison = None
     if baseline is None:
         found = list(_compare_with_histories(store, run, allowed, without))
     else:
-        found = list(_compare_with_baseline(store, run, baseline, without))
+        after = _read_run(store, run, without)
+        comparison = compare(baseline, after)
+        found = list(_list_comparisons(baseline, after, comparison))
     states = [(each, each.state(allowed)) for each in found]
     return RegressionOutcome(
         regressed=tuple(each for each, state in states if state is RegressionState.REGRESSED),
         inconclusive=tuple(each for each, state in states if state is RegressionState.INCONCLUSIVE),
         compared=len(found),
+        comparison=comparison,
     )
 
 
@@ -316,23 +375,29 @@ def _is_slower(judgement: Judgement, limit: float) -> bool:
     return judgement.verdict is Verdict.SLOWER and judgement.ratio.high < limit
 
 
-def _compare_with_baseline(
-    store: Store, run: int, baseline: ResultSet, without: Collection[int]
-) -> Iterator[Regression]:
+def _read_run(store: Store, run: int, without: Collection[int]) -> ResultSet:
+    """Read a run; its between-run deviations are of runs that are not in `without`.
+
+    A suspected result must not widen the between-run deviation.
+    """
     after = ResultSet.of_run(store, run, f"run:{run}")
-    # A suspected result must not widen the between-run deviation.
     others = {
         key: tuple(each for each in several if each.run not in without)
         for key, several in after.others.items()
     }
-    after = replace(after, others=others)
+    return replace(after, others=others)
+
+
+def _list_comparisons(
+    baseline: ResultSet, after: ResultSet, comparison: RunComparison
+) -> Iterator[Regression]:
     throttled = {
         each.key: _THROTTLED.format(rows.name)
         for rows in (baseline, after)
         for each in rows.rows
         if each.verdict == Verdict.THROTTLED.value
     }
-    for each in compare(baseline, after).compared:
+    for each in comparison.compared:
         own = each.judgement if each.by == "time" else _judge_times(each.before_ns, each.after_ns)
         key = (each.task, each.dtype, each.size)
         yield Regression(

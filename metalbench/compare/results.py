@@ -137,7 +137,7 @@ class ComparedRow:
 
 @dataclass(frozen=True, slots=True)
 class ResultSet:
-    """The rows of a run on one device, and its name.
+    """The rows of a run on one device, and its name; `run` is its number in the store.
 
     `others` are, for each row's key, the stored results of other runs of the task under the same
     conditions, the latest first; empty for a file.
@@ -147,6 +147,7 @@ class ResultSet:
     device: str
     rows: tuple[ComparedRow, ...]
     others: Mapping[tuple[str, ...], tuple[HistoryEntry, ...]] = field(default_factory=dict)
+    run: int | None = None
 
     @classmethod
     def of_run(cls, store: Store, run: int, name: str) -> ResultSet:
@@ -159,7 +160,7 @@ class ResultSet:
         others: dict[tuple[str, ...], tuple[HistoryEntry, ...]] = {
             row_from_entry(entry).key: _find_other_runs(store, entry) for entry in entries
         }
-        return cls(name, _device(entries[0]), tuple(map(row_from_entry, entries)), others)
+        return cls(name, _device(entries[0]), tuple(map(row_from_entry, entries)), others, run)
 
     @classmethod
     def of_file(cls, path: Path) -> ResultSet:

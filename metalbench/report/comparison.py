@@ -18,6 +18,9 @@ JSON: one object.
                      source beyond their intervals, which the ratio's interval allows for, and from
                      how many differences of runs it is; null of pairs
     left_out        [{kernel, reason}]
+    incorrect       list of kernels of `after` without a ratio, for they are not correct in one:
+        task, dtype, size                   strings
+        before, after                       statuses; null if `before` has no such kernel
 """
 
 from __future__ import annotations
@@ -33,22 +36,27 @@ from metalbench.compare.comparison import (
     BY_PAIRS,
     BY_REFERENCE,
     BY_TIME,
+    CORRECT,
     ComparedKernel,
+    IncorrectKernel,
     RunComparison,
 )
 from metalbench.report import numbers
 from metalbench.report.export import interval_json
-from metalbench.report.numbers import label
+from metalbench.report.numbers import MISSING, label
 from metalbench.report.summary import describe_coverage
-from metalbench.report.terminal import QUIET, VERDICT_STYLES, WARNING, plain_table
+from metalbench.report.terminal import QUIET, STATUS_STYLES, VERDICT_STYLES, WARNING, plain_table
 from metalbench.report.warnings import SIMULATION
 from metalbench.safe_text import json_text, markdown_cell, markdown_text
 from metalbench.stats import CONFIDENCE, FALSE_DISCOVERY_RATE, Verdict
 from metalbench.stats.unpaired import ASSUMED_DEVIATION, ENOUGH_REPEATS, RunSpread
+from metalbench.store.result import Status
 
 SCHEMA = 1
 RATIO = "before / after"
 CHANGED = (Verdict.FASTER, Verdict.SLOWER)
+# Kernels that are not correct now, that were not correct before either, or that are correct now.
+BROKEN, STILL_BROKEN, REPAIRED = "BROKEN", "BROKEN as before", "REPAIRED"
 RESTS_ON = {
     BY_REFERENCE: "Ratios are of each run's own ratio to MLX: a slower machine in one run cancels.",
     BY_TIME: (
@@ -61,7 +69,9 @@ RESTS_ON = {
 
 def comparison_report(comparison: RunComparison, console: Console) -> Group:
     """Return the table of the kernels, the reasons of missing verdicts, and the geometric mean."""
-    blocks: list[RenderableType] = [_table(comparison, console), Text()]
+    blocks: list[RenderableType] = []
+    if comparison.compared or comparison.incorrect:
+        blocks += [_table(comparison, console), Text()]
     blocks += [Text(line, style=WARNING) for line in _doubts(comparison)]
     blocks += [Text(line) for line in _summary(comparison)]
     blocks += [Text(line, style=QUIET) for line in _footnotes(comparison)]
@@ -75,7 +85,7 @@ def changes(comparison: RunComparison) -> Group:
         Text(f"{label(each.task, each.dtype, each.size)}: ") + _ratio(each, " ")
         for each in sorted(found, key=lambda each: each.judgement.ratio.value)
     ]
-    lines += [Text(f"{name}: left out: {why}.", style=WARNING) for name, why in comparison.left_out]
+    lines += [Text(line, style=WARNING) for line in _list_without_ratio(comparison)]
     lines += [Text(line) for line in _summary(comparison)]
     lines.append(Text(next(_footnotes(comparison)), style=QUIET))
     if comparison.device.startswith("cpu "):
@@ -97,23 +107,35 @@ def _markdown_lines(comparison: RunComparison, *, only_changes: bool) -> Iterato
     by_ratio = sorted(comparison.compared, key=lambda each: each.judgement.ratio.value)
     changed = [each for each in by_ratio if each.judgement.verdict in CHANGED]
     others = [each for each in by_ratio if each.judgement.verdict not in CHANGED]
-    if changed:
-        yield from ("", *_markdown_table(comparison, changed))
+    if changed or comparison.incorrect:
+        yield from ("", *_markdown_table(comparison, changed, comparison.incorrect))
     if others and not only_changes:
         kernels = numbers.count(len(others), "kernel")
         yield f"\n<details><summary>{kernels} without a change</summary>\n"
         yield from (*_markdown_table(comparison, others), "\n</details>")
     for name, why in comparison.left_out:
         yield f"\n**{markdown_cell(name)}: left out**: {markdown_text(why)}."
+    if comparison.is_itself:
+        yield f"\n{markdown_text(_describe_itself(comparison))}"
     yield ""
     yield from (f"{markdown_text(line)}  " for line in _footnotes(comparison))
 
 
-def _markdown_table(comparison: RunComparison, kernels: Sequence[ComparedKernel]) -> Iterator[str]:
+def _markdown_table(
+    comparison: RunComparison,
+    kernels: Sequence[ComparedKernel],
+    incorrect: Sequence[IncorrectKernel] = (),
+) -> Iterator[str]:
     sides = map(markdown_cell, (comparison.before, comparison.after))
     columns = ("task", "size", "dtype", "source", *sides, RATIO, "verdict")
     yield f"| {' | '.join(columns)} |"
     yield f"|{'---|' * len(columns)}"
+    for one in incorrect:
+        names = map(markdown_cell, (one.task, one.size, one.dtype))
+        before, after = (markdown_cell(side) for side in _sides(one))
+        verdict_cell = f"**{markdown_cell(_broken_word(one))}**" if one.is_broken else REPAIRED
+        cells = (*names, MISSING, before, after, MISSING, verdict_cell)
+        yield f"| {' | '.join(cells)} |"
     for each in kernels:
         verdict = each.judgement.verdict
         cells = (
@@ -139,6 +161,16 @@ def to_json(comparison: RunComparison) -> str:
         "geometric_mean": interval_json(mean),
         "compared": [_as_dict(each) for each in comparison.compared],
         "left_out": [{"kernel": name, "reason": why} for name, why in comparison.left_out],
+        "incorrect": [
+            {
+                "task": each.task,
+                "dtype": each.dtype,
+                "size": each.size,
+                "before": each.before,
+                "after": each.after,
+            }
+            for each in comparison.incorrect
+        ],
     }
     return json_text(document, indent=2) + "\n"
 
@@ -170,7 +202,15 @@ def _table(comparison: RunComparison, console: Console) -> Table:
     narrow.add_column("task\nsource", no_wrap=True)
     for name in (*names, RATIO):
         narrow.add_column(name, overflow="fold")
-    several = len({each.size for each in comparison.compared}) > 1
+    sizes = {each.size for each in comparison.compared}
+    several = len(sizes | {each.size for each in comparison.incorrect}) > 1
+    for one in comparison.incorrect:
+        dtype = f"{one.dtype} {one.size}" if several else one.dtype
+        status = Status.INCORRECT if one.is_broken else Status.CORRECT
+        word = Text(_broken_word(one) if one.is_broken else REPAIRED, STATUS_STYLES[status])
+        wide.add_row(one.task, dtype, MISSING, *_sides(one), word)
+        below = [side.replace(" [", "\n[") for side in _sides(one)]
+        narrow.add_row(f"{one.task}\n{dtype}", *below, word)
     for each in comparison.compared:
         dtype = f"{each.dtype} {each.size}" if several else each.dtype
         source = "same" if each.same_source else "changed"
@@ -181,6 +221,27 @@ def _table(comparison: RunComparison, console: Console) -> Table:
     unlimited = console.options.update(max_width=10 * console.width)
     fits = console.measure(wide, options=unlimited).maximum <= console.width
     return wide if fits else narrow
+
+
+def _sides(each: IncorrectKernel) -> tuple[str, str]:
+    """Return the time of each side, or its status if it is not correct."""
+    sides = ((each.before, each.before_ns), (each.after, each.after_ns))
+    before, after = (
+        numbers.time(time_ns) if status == CORRECT else status or MISSING
+        for status, time_ns in sides
+    )
+    return before, after
+
+
+def _broken_word(each: IncorrectKernel) -> str:
+    return STILL_BROKEN if each.before not in (None, CORRECT) else BROKEN
+
+
+def _describe_itself(comparison: RunComparison) -> str:
+    return (
+        f"{comparison.before} and {comparison.after} are the same run: it is compared with itself. "
+        "`metalbench run` makes another."
+    )
 
 
 def _ratio(each: ComparedKernel, between: str) -> Text:
@@ -201,23 +262,39 @@ def _doubts(comparison: RunComparison) -> Iterator[str]:
                 else "of its headers, its task, the compiler or the machine"
             )
             yield f"{each.task}: its text is the same in both, so that {verdict.value} is {cause}."
+    yield from _list_without_ratio(comparison)
+
+
+def _list_without_ratio(comparison: RunComparison) -> Iterator[str]:
+    """Yield the kernels that have no ratio, and why."""
+    for each in comparison.incorrect:
+        yield f"{label(each.task, each.dtype)}: {each.describe(comparison.before)}."
     for name, why in comparison.left_out:
         yield f"{name}: left out: {why}."
+    if comparison.is_itself:
+        yield _describe_itself(comparison)
 
 
 def _summary(comparison: RunComparison) -> Iterator[str]:
     verdicts = [each.judgement.verdict for each in comparison.compared]
     counts = [f"{verdicts.count(each)} {each.value}" for each in Verdict if each in verdicts]
+    broken = len(comparison.broken)
+    repaired = len(comparison.incorrect) - broken
+    counts += [f"{broken} {BROKEN}"] if broken else []
+    counts += [f"{repaired} {REPAIRED}"] if repaired else []
+    counts = counts or ["nothing to compare, for they have no kernel in common"]
     line = f"{comparison.after} against {comparison.before}: {', '.join(counts)}."
     mean, missing = comparison.mean, _not_in_mean(comparison)
     if mean is not None:
-        covered = describe_coverage(len(comparison.compared) + len(comparison.left_out), missing)
+        total = sum(map(len, (comparison.compared, comparison.incorrect, comparison.left_out)))
+        covered = describe_coverage(total, missing)
         line += f" Geometric mean of the ratios of {covered}: {numbers.ratio(mean)}."
     yield line
 
 
 def _not_in_mean(comparison: RunComparison) -> list[str]:
     few = [each.task for each in comparison.compared if None in each.judgement.ratio.useful_ends]
+    few += [each.task for each in comparison.incorrect]
     return [*few, *(name for name, _ in comparison.left_out)]
 
 

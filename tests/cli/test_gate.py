@@ -136,6 +136,64 @@ def test_gate_counts_inconclusive_results_and_fails_on_request(
     assert shell(*arguments, "--fail-on", "inconclusive").exit_code == 1
 
 
+GATE = ("--baseline", "main", "--max-regression", "5%", "--fail-on", "inconclusive")
+
+
+def edit(kernels: Path, name: str, old: str, new: str) -> None:
+    path = kernels / f"{name}.metal"
+    path.write_text(path.read_text().replace(old, new))
+
+
+def test_the_gate_fails_where_no_kernel_of_the_baseline_is_correct_any_more(
+    shell: Any, speed: Any, kernels: Path
+) -> None:
+    shell("run", "twice", "--save", "main")
+    edit(kernels, "twice", "2 * x[i]", "3 * x[i]")
+    result = shell("run", "twice", *GATE)
+    assert result.exit_code == 1, result.output
+    line = "Broken: twice: incorrect now, correct in main: nothing to compare"
+    assert line in result.stdout
+    assert "no kernel in common" not in result.output
+    assert line in shell("run", "twice", *GATE, "--quiet").stdout
+    shown = compare(shell, "main")
+    assert shown.exit_code == 0, shown.output
+    assert "BROKEN" in shown.stdout
+    assert compare(shell, "main", "--fail-on", "slower").exit_code == 1
+    for options, code in (((), 0), (("--fail-on", "inconclusive"), 1)):
+        command = ["summary", "main", "--db", str(shell.db), *options]
+        brief = CliRunner().invoke(main, command)
+        assert brief.exit_code == code, brief.output
+        assert "twice: incorrect now, correct in main" in brief.stdout
+
+
+@pytest.mark.parametrize("more", [(), ("beside",)])
+def test_the_gate_passes_a_kernel_that_was_repaired(
+    shell: Any, speed: Any, kernels: Path, more: tuple[str, ...]
+) -> None:
+    for suffix in (".py", ".metal"):
+        text = (kernels / f"twice{suffix}").read_text()
+        (kernels / f"beside{suffix}").write_text(text.replace("def twice", "def beside"))
+    names = ("thrice", *more)
+    assert shell("run", *names, "--save", "main").exit_code == 1
+    edit(kernels, "thrice", "3 * x[i]", "2 * x[i]")
+    result = shell("run", *names, *GATE)
+    assert result.exit_code == 0, result.output
+    assert "thrice: correct now, incorrect in main: nothing to compare" in result.stdout
+    assert compare(shell, "main", "--fail-on", "slower").exit_code == 0
+
+
+def test_the_gate_has_nothing_to_compare_new_kernels_with(shell: Any, speed: Any) -> None:
+    shell("run", "twice", "--save", "main")
+    result = shell("run", "thrice", *GATE)
+    assert result.exit_code == 1
+    assert "Broken: thrice: incorrect now, not in main: nothing to compare" in result.stdout
+    shell("run", "thrice", "--save", "main")
+    result = shell("run", "twice", *GATE)
+    assert result.exit_code == 0, result.output
+    assert "twice: not in main: nothing to compare" in result.stdout
+    assert "Nothing to compare with: main has none of these kernels" in result.stdout
+
+
 def test_a_baseline_without_a_limit_reports_and_does_not_fail(shell: Any, speed: Any) -> None:
     shell("run", "twice", "--save", "main")
     speed(1.0)

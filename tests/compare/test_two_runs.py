@@ -13,7 +13,7 @@ from example_results import CPU, GPU, correct, incorrect, on_gpu
 from example_rows import results, row
 from rich.console import Console
 
-from metalbench.compare.comparison import compare
+from metalbench.compare.comparison import RunComparison, compare
 from metalbench.compare.results import ComparedRow, ResultSet, find_latest
 from metalbench.errors import MetalBenchError, StoreError
 from metalbench.report import comparison as report
@@ -79,13 +79,71 @@ def test_kernels_without_a_time_in_both_are_left_out_with_the_reason() -> None:
         results("a", row(), row("relu"), row("gelu")), results("b", row(), wrong, row("argmax"))
     )
     assert [each.task for each in found.compared] == ["softmax"]
-    assert found.left_out == (
-        ("relu", "incorrect in b"),
-        ("gelu", "not in b"),
-        ("argmax", "not in a"),
-    )
-    with pytest.raises(MetalBenchError, match="no kernel in common that was timed: relu: incorr"):
-        compare(results("a", row("relu")), results("b", wrong))
+    assert found.left_out == (("gelu", "not in b"), ("argmax", "not in a"))
+    assert [each.task for each in found.broken] == ["relu"]
+    with pytest.raises(MetalBenchError, match=r"no kernel in common .* relu: no time in b"):
+        compare(
+            results("a", row("relu")), results("b", replace(row("relu"), time_ns=None, ratio=None))
+        )
+
+
+def print_report(found: RunComparison) -> str:
+    console = Console(file=io.StringIO(), width=PIPE_WIDTH, highlight=False)
+    console.print(report.comparison_report(found, console))
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words", "is_broken"),
+    [
+        ("correct", "incorrect", "relu: incorrect now, correct in a: nothing to compare", True),
+        ("incorrect", "failed", "relu: failed now, incorrect in a: nothing to compare", True),
+        ("incorrect", "correct", "relu: correct now, incorrect in a: nothing to compare", False),
+        (None, "incorrect", "relu: incorrect now, not in a: nothing to compare", True),
+    ],
+)
+@pytest.mark.parametrize("others", [[], [row()]])
+def test_kernels_that_are_not_correct_in_one_run_are_rows_of_the_table(
+    before: str | None, after: str, words: str, is_broken: bool, others: list[ComparedRow]
+) -> None:
+    def give(status: str | None) -> list[ComparedRow]:
+        if status is None:
+            return others
+        is_right = status == "correct"
+        one = replace(row("relu"), status=status, time_ns=row().time_ns if is_right else None)
+        return [one, *others]
+
+    found = compare(results("a", *give(before)), results("b", *give(after)))
+    assert [each.task for each in found.compared] == [each.task for each in others]
+    assert bool(found.broken) is is_broken
+    text, page = print_report(found), report.to_markdown(found, only_changes=True)
+    assert f"{words}." in text
+    word = "BROKEN" if is_broken else "REPAIRED"
+    for shown in (text, page):
+        (line,) = [each for each in shown.splitlines() if "relu" in each and word in each]
+        assert after in line or after == "correct"
+        assert f"1 {word}" in shown
+    (entry,) = json.loads(report.to_json(found))["incorrect"]
+    assert (entry["task"], entry["before"], entry["after"]) == ("relu", before, after)
+
+
+def test_runs_without_a_common_task_have_an_empty_comparison() -> None:
+    found = compare(results("a", row()), results("b", row("relu")))
+    assert (found.compared, found.incorrect) == ((), ())
+    text = print_report(found)
+    assert "relu: left out: not in a." in text
+    assert "b against a: nothing to compare, for they have no kernel in common." in text
+    assert compare(results("a"), results("b", row())).left_out == (("softmax", "not in a"),)
+
+
+def test_a_run_that_is_compared_with_itself_is_named() -> None:
+    one = replace(results("main", row()), run=3)
+    found = compare(one, replace(one, name="run:3"))
+    for text in (print_report(found), report.to_markdown(found)):
+        assert "main and run:3 are the same run: it is compared with itself." in text
+    other = compare(one, replace(one, name="run:4", run=4))
+    assert "compared with itself" not in print_report(other)
 
 
 def test_a_lucky_difference_among_many_kernels_is_not_significant() -> None:
