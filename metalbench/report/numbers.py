@@ -14,6 +14,7 @@ from metalbench.stats import FARTHEST, MARGIN, Interval
 TIME_UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns"))
 BYTE_UNITS = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
 MOST_DECIMALS = 4
+MOST_DECIMALS_OF_TINY = 15
 MOST_PERCENT = 1000
 UNCARRIED = "(no interval)"
 UNCARRIED_MEANS = (
@@ -140,7 +141,10 @@ def _decimals(interval: Interval) -> int:
         return 0
     # A wide interval must not reduce an estimate of 2.4 to 2: two digits are always shown.
     smallest = min(half_width, abs(interval.value) / 10 or half_width)
-    return min(MOST_DECIMALS, max(0, -math.floor(math.log10(smallest))))
+    # A value below 0.01 needs more decimals for its first three digits.
+    leading = 0 if interval.value == 0 else -math.floor(math.log10(abs(interval.value)))
+    most = max(MOST_DECIMALS, min(leading + 2, MOST_DECIMALS_OF_TINY))
+    return min(most, max(0, -math.floor(math.log10(smallest))))
 
 
 # Labels of kernels in reports with several sizes or element types of one task.
