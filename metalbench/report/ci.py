@@ -5,6 +5,7 @@ The format is that of GitHub's workflow commands, ``::error file=...,line=...::m
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from xml.etree import ElementTree
@@ -44,7 +45,11 @@ def annotation_lines(
 
 
 def _where(failure: Failure, kernel: Path, root: Path) -> dict[str, str]:
-    """Return file, line and column; a fault in an included file is at that file."""
+    """Return file, line and column; a fault in an included file is at that file.
+
+    GitHub shows no annotation of a file outside of the repository `root`. Such a fault is at the
+    line of the kernel that its message names, such as a call, else at the kernel's file.
+    """
     place = place_of(failure.message)
     if place.file is None or place.line is None:
         return {"file": _relative(kernel, root)}
@@ -52,8 +57,18 @@ def _where(failure: Failure, kernel: Path, root: Path) -> dict[str, str]:
     # Messages name files as passed to the compiler: relative to the kernel's folder.
     relative = kernel.parent / named
     found = kernel if named.name == kernel.name else relative if relative.is_file() else named
+    if not _is_inside(found, root) and _is_inside(kernel, root):
+        where = {"file": _relative(kernel, root)}
+        named_line = re.search(
+            rf"(?<![\w.-]){re.escape(kernel.name)}:(\d{{1,18}})", failure.message
+        )
+        return where if named_line is None else {**where, "line": named_line[1]}
     where = {"file": _relative(found, root), "line": str(place.line)}
     return where if place.column is None else {**where, "col": str(place.column)}
+
+
+def _is_inside(path: Path, root: Path) -> bool:
+    return path.resolve().is_relative_to(root.resolve())
 
 
 def _relative(path: Path, root: Path) -> str:
