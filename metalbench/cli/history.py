@@ -38,7 +38,7 @@ Examples:
 @click.option(
     "--fail-on",
     type=click.Choice(["slower"]),
-    help="Exit code 1 if a latest result is slower than the best or the one before.",
+    help="Exit code 1 if a latest result is slower than the best or the one before, or incorrect.",
 )
 @click.option(
     "--all-projects",
@@ -69,7 +69,9 @@ def history(ctx: click.Context, /, name: str | None, **options: Any) -> None:
     if options["json_file"]:
         text = all_json(found) if name is None else history_json(name, found[name])
         write_text(options["json_file"], text)
-    regressed = any(past.regressed for each in found.values() for past in each)
+    regressed = any(
+        past.regressed or past.incorrect is not None for each in found.values() for past in each
+    )
     ctx.exit(int(options["fail_on"] is not None and regressed))
 
 

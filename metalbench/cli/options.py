@@ -235,12 +235,22 @@ def device_option(command: Command) -> Command:
     )(command)
 
 
+def _read_folders(
+    ctx: click.Context, parameter: click.Parameter, values: tuple[Path, ...]
+) -> tuple[Path, ...]:
+    """Return folders that exist; raise BadParameter for others, which --allow-empty leaves out."""
+    if ctx.params.get("allow_empty"):
+        values = tuple(each for each in values if each.exists())
+    return tuple(FOLDER.convert(each, parameter, ctx) for each in values)
+
+
 def kernels_option(command: Command) -> Command:
     """``--kernels``, repeatable."""
     return click.option(
         "--kernels",
-        type=FOLDER,
+        type=click.Path(file_okay=False, path_type=Path),
         multiple=True,
+        callback=_read_folders,
         metavar="DIR",
         help="Folder of your tasks and kernels, which precede the library's. Repeatable.",
     )(command)
@@ -557,6 +567,7 @@ class TrialConfig:
     against: str = ""
     unconfined: bool = False
     recheck: bool = False
+    allow_empty: bool = False
     launch_options: tuple[str, ...] = ()
 
     @classmethod
@@ -579,6 +590,7 @@ class TrialConfig:
             against=options.get("against") or "",
             unconfined=options.get("unconfined", False),
             recheck=options.get("recheck", False),
+            allow_empty=options.get("allow_empty", False),
             launch_options=tuple(map(spell_option, given)),
         )
 

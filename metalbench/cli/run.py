@@ -585,6 +585,13 @@ Examples:
 @isolation_options
 @confinement_option
 @on_options
+@click.option(
+    "--allow-empty",
+    is_flag=True,
+    is_eager=True,
+    help="With --set user: if --kernels has no kernels, or does not exist, store an empty run. As "
+    "a baseline of the first kernels it says that there is nothing to compare with.",
+)
 @click.option("--fail-fast", is_flag=True, help="Stop at the first kernel that is not correct.")
 @kernel_options
 @standard_option
@@ -600,6 +607,8 @@ def run(ctx: click.Context, /, **options: Any) -> None:
     Exit codes: 0 all correct and nothing that --fail-on names; 1 otherwise; 2 wrong usage or
     environment; 130 interrupted. In GitHub Actions, faults are annotated at their lines.
     """
+    if options["allow_empty"] and (options["set_name"] != "user" or options["names"]):
+        raise click.UsageError("--allow-empty: expected --set user, without names")
     config = RunConfig.of(apply_quick(ctx, options), ctx.meta.get(COMMAND_LINE, ""))
     if config.ab_control:
         ctx.exit(_run_control(config))
@@ -632,7 +641,7 @@ def _run_control(config: RunConfig) -> int:
 def _run_kernels(config: RunConfig, machine: Machine) -> int:
     from metalbench.run.trial import device_facts
     from metalbench.store.database import store_path
-    from metalbench.store.store import Store
+    from metalbench.store.store import REPEATS, Store
 
     start = perf_counter()
     device = machine.device
@@ -650,15 +659,18 @@ def _run_kernels(config: RunConfig, machine: Machine) -> int:
     machine.warn(log)
     environment, db = machine.environment, store_path(config.db)
 
-    def measure_again(keys: set[Key]) -> Outcome:
+    def measure_again(keys: set[Key], number: int) -> Outcome:
         again = [
             each for each in trials if (each.entry.name, each.dtype, each.size_on(device)) in keys
         ]
         log.print(f"Measuring {len(again)} again, to be sure of what became slower")
         progress = progress_on(log, log, config.trials.seconds)
-        unsaved = replace(config, recorded={**config.recorded, "save": None})
+        # The run as a whole stays the latest one.
+        unsaved = replace(config, recorded={**config.recorded, "save": None, REPEATS: number})
         return _try_kernels(machine, again, store, progress, unsaved)
 
+    if not trials:
+        return _store_empty_run(config, machine, db, out)
     with Store(db) as store:
         # Try the kernels and report the results.
         if config.tuned:
@@ -683,16 +695,31 @@ def _run_kernels(config: RunConfig, machine: Machine) -> int:
             found = _confirm(gate, store, outcome, found, measure_again)
     if fault is None:
         print_regressions(out, gate, found, quiet=config.quiet)
-    slower = found.regressed
     # Write traces and files.
     if config.capture is not None and outcome.ended != "interrupted":
         capture_after(out, machine, trials[0], outcome.results, config.capture)
-    annotate(outcome, trials, slower, to_stderr=config.takes_stdout)
+    annotate(outcome, trials, found.regressed, to_stderr=config.takes_stdout)
     facts, seconds = device_facts(device), perf_counter() - start
-    export(outcome, facts, environment, config, slower=slower, seconds=seconds, db=db)
+    export(outcome, facts, environment, config, slower=found.regressed, seconds=seconds, db=db)
     if fault is not None:
         raise fault
     return gate.exit_code(outcome, found)
+
+
+def _store_empty_run(config: RunConfig, machine: Machine, db: Path, out: Console) -> int:
+    """Store a run without results, as a baseline with which nothing is compared."""
+    from metalbench.run.runner import Outcome
+    from metalbench.run.trial import device_facts
+    from metalbench.store.store import WITHOUT_KERNELS, Store
+
+    with Store(db) as store:
+        recorded = {**config.recorded, WITHOUT_KERNELS: True}
+        number = store.begin_run(recorded, device_facts(machine.device), machine.environment)
+        store.finish_run(number, "finished")
+    outcome = Outcome((), "finished", number)
+    export(outcome, device_facts(machine.device), machine.environment, config, seconds=0.0, db=db)
+    out.print(f"There are no kernels: run:{number} is empty", soft_wrap=True, highlight=False)
+    return 0
 
 
 def _describe_rest(config: RunConfig) -> str:
@@ -752,11 +779,13 @@ def _confirm(
     store: Store,
     outcome: Outcome,
     found: Regressions,
-    measure_again: Callable[[set[Key]], Outcome],
+    measure_again: Callable[[set[Key], int], Outcome],
 ) -> Regressions:
     """Measure suspected kernels again, in a separate run: other work may have ended by now."""
-    second = measure_again({each.key for each in found.regressed})
-    if outcome.number is None or not second.correct:
+    if outcome.number is None:
+        return found
+    second = measure_again({each.key for each in found.regressed}, outcome.number)
+    if not second.correct:
         return found
     of_second, fault = _regressions(gate, store, second, without=(outcome.number,))
     return found if fault is not None else found.after_another_run(of_second)

@@ -106,10 +106,13 @@ def _read(path: Path, task: str) -> tuple[Kernel, Failure | None]:
 def list_trials(config: TrialConfig, device: Described) -> list[Trial]:
     """Return a trial for every kernel, element type and size; raise click.UsageError for none.
 
-    Problems of a suite that have no kernel are left out, unless they are named.
+    Problems of a suite that have no kernel are left out, unless they are named. The list is empty
+    if the folders of --kernels have no kernels and --allow-empty is given.
     """
-    from metalbench.kernel.library import find
+    from metalbench.kernel.library import USER, Library, find
 
+    if config.allow_empty and USER not in Library(config.kernels).sets():
+        return []
     names, files = split_names(config.names)
     entries = find(names, config.set_name, config.kernels) if names or not files else []
     common = _common_settings(config)

@@ -151,8 +151,14 @@ class ResultSet:
 
     @classmethod
     def of_run(cls, store: Store, run: int, name: str) -> ResultSet:
-        """Read run number `run` of `store`; raises StoreError if it has no results."""
+        """Read run number `run` of `store`.
+
+        Raises StoreError if it has no results, unless it was a run of a folder without kernels.
+        """
         entries = store.results(run)
+        device = store.empty_run_device(run) if not entries else None
+        if device is not None:
+            return cls(name, _describe_device(*device), (), run=run)
         if not entries:
             known = store.runs(3)
             which = f"the latest are {', '.join(map(str, known))}" if known else "it has none"
@@ -160,7 +166,13 @@ class ResultSet:
         others: dict[tuple[str, ...], tuple[HistoryEntry, ...]] = {
             row_from_entry(entry).key: _find_other_runs(store, entry) for entry in entries
         }
-        return cls(name, _device(entries[0]), tuple(map(row_from_entry, entries)), others, run)
+        return cls(
+            name,
+            _describe_device(entries[0].device_kind, entries[0].device_name),
+            tuple(map(row_from_entry, entries)),
+            others,
+            run,
+        )
 
     @classmethod
     def of_file(cls, path: Path) -> ResultSet:
@@ -169,7 +181,7 @@ class ResultSet:
         Raises DeclarationError, with the file and the field, for any other file.
         """
         document = read_json(path, SavedRun, form=FORM)
-        device = f"{document.device.kind} ({document.device.name})"
+        device = _describe_device(document.device.kind, document.device.name)
         rows = tuple(_make_row(row, document.environment) for row in document.results)
         return cls(str(path), device, rows)
 
@@ -249,8 +261,8 @@ def _make_interval(given: SavedInterval[float] | None) -> Interval | None:
     )
 
 
-def _device(entry: HistoryEntry) -> str:
-    return f"{entry.device_kind} ({entry.device_name})"
+def _describe_device(kind: str, name: str) -> str:
+    return f"{kind} ({name})"
 
 
 def index_rows(rows: Sequence[ComparedRow]) -> dict[Key, ComparedRow]:
@@ -281,6 +293,12 @@ class TaskHistory:
     def latest(self) -> HistoryEntry | None:
         """The latest result that was timed."""
         return self.timed[0] if self.timed else None
+
+    @property
+    def incorrect(self) -> HistoryEntry | None:
+        """The latest result of all if it is not correct; None if it is."""
+        last = self.entries[0]
+        return last if last.status != "correct" else None
 
     @property
     def best(self) -> HistoryEntry | None:

@@ -49,6 +49,8 @@ FAMILIES = tuple(
 )
 NAMED = (*SUITES, *FAMILIES)
 ALL = "all"
+# The set of the kernels in the folders of --kernels.
+USER = "user"
 # The set of one kernel for each technique: lines `NAME TECHNIQUE` of a file of the library.
 QUICK = "quick"
 QUICK_FILE = "quick.txt"
@@ -248,7 +250,7 @@ class Library:
     def _add_user_folder(self, folder: Path) -> None:
         if not folder.is_dir():
             raise DeclarationError(f"--kernels {folder}: expected a folder, found none")
-        self._add(folder, "user")
+        self._add(folder, USER)
         for inner in sorted(each for each in folder.iterdir() if each.is_dir()):
             self._add(inner, inner.name)
 
@@ -272,8 +274,11 @@ def find(
     names: Sequence[str] = (), set_name: str | None = None, folders: Iterable[Path | str] = ()
 ) -> list[Entry]:
     """Return the tasks called `names`, else all (of one set); raise DeclarationError if unknown."""
+    folders = tuple(folders)
     library = Library(folders)
     known = library.sets()
+    if set_name == USER and USER not in known:
+        raise DeclarationError(_explain_empty_set(folders))
     if set_name is not None and set_name not in known:
         raise DeclarationError(f"unknown set {set_name!r}; {suggestion(set_name, known)}")
     return [library.entry(name) for name in names or library.names(set_name)]
@@ -299,6 +304,17 @@ def find_kernel(
     kernel = header.read(Path(named), entry.name)
     kernel = replace(kernel, standard=standard or kernel.standard)
     return kernel if device is None else kernel.on(device_names(device)), entry.task
+
+
+def _explain_empty_set(folders: Sequence[Path | str]) -> str:
+    """Return why the set of the user's kernels is empty."""
+    if not folders:
+        return "--set user: expected --kernels DIR, which is the folder of these kernels"
+    named = ", ".join(map(str, folders))
+    return (
+        f"--set user: --kernels {named} has no kernels; expected NAME.py, which declares the task, "
+        "and NAME.metal"
+    )
 
 
 def _read_quick(path: Path) -> dict[str, str]:

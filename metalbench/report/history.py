@@ -39,10 +39,18 @@ from rich.text import Text
 from metalbench.compare.comparison import BY_REFERENCE, BY_TIME
 from metalbench.report import numbers
 from metalbench.report.export import interval_json
-from metalbench.report.numbers import sparkline
-from metalbench.report.terminal import HEADING, QUIET, VERDICT_STYLES, WARNING, plain_table
+from metalbench.report.numbers import SPARKLINE_MISSING, sparkline
+from metalbench.report.terminal import (
+    HEADING,
+    QUIET,
+    STATUS_STYLES,
+    VERDICT_STYLES,
+    WARNING,
+    plain_table,
+)
 from metalbench.safe_text import json_text
 from metalbench.store.history import HistoryEntry
+from metalbench.store.result import Status
 
 if TYPE_CHECKING:
     from metalbench.compare.results import TaskHistory
@@ -50,6 +58,11 @@ if TYPE_CHECKING:
 
 
 LONGEST_LINE = 60
+BAD = STATUS_STYLES[Status.INCORRECT]
+MISSING_MEANS = (
+    f"{SPARKLINE_MISSING} is a result without such a score: not correct, or not comparable with "
+    "the latest"
+)
 RATIO = "MLX / kernel"
 TIMES = ("kernel", RATIO, "GPU time")
 COLUMNS = ("when", "revision", "size", "dtype", "source", "status", *TIMES)
@@ -98,10 +111,22 @@ def course(past: TaskHistory, console: Console, longest: int = LONGEST_LINE) -> 
 def _course(past: TaskHistory, console: Console) -> Iterator[Text]:
     measure = "ratio to MLX" if past.by_reference else "speed"
     line = f"  course    {course(past, console)}"
-    yield Text(line).append(f"  {measure}, the latest last", style=QUIET)
-    for name, entry in (("latest", past.latest), ("best", past.best)):
+    yield Text(line).append(f"  {measure}, the latest last{_explain_missing(line)}", style=QUIET)
+    last = past.incorrect
+    if last is not None:
+        when = last.recorded_at[:16].replace("T", " ")
+        source = f"run:{last.run}, source {last.source_hash[:8]}"
+        yield Text(f"  latest    {last.status}", style=BAD).append(
+            f"  ({when}, {source}, revision {revision_text(last.commit)})", style="default"
+        )
+    of_latest = "latest" if last is None else "correct"
+    for name, entry in ((of_latest, past.latest), ("best", past.best)):
         if entry is not None:
             yield Text(f"  {name:<8}  {_one(entry)}")
+
+
+def _explain_missing(line: str) -> str:
+    return f"; {MISSING_MEANS}" if SPARKLINE_MISSING in line else ""
 
 
 def _one(entry: HistoryEntry) -> str:
@@ -197,7 +222,7 @@ OVERVIEW_COLUMNS = (
 
 
 def overview(pasts: Mapping[str, Sequence[TaskHistory]], console: Console) -> Group:
-    """Return a table for each device, then the kernels that became slower."""
+    """Return a table for each device, then the kernels that are incorrect or became slower."""
     devices: dict[str, list[TaskHistory]] = {}
     for past in (past for found in pasts.values() for past in found):
         first = past.entries[0]
@@ -205,6 +230,14 @@ def overview(pasts: Mapping[str, Sequence[TaskHistory]], console: Console) -> Gr
     blocks: list[Text | Table] = []
     for device, found in devices.items():
         blocks += [Text(device, style=QUIET), _make_overview_table(found, console), Text()]
+    every = [past for found in pasts.values() for past in found]
+    wrong = [past.incorrect for past in every if past.incorrect is not None]
+    if wrong:
+        names = (f"{each.task} ({each.status} in run:{each.run})" for each in wrong)
+        line = f"Not correct in the latest run: {', '.join(names)}."
+        blocks.append(Text(line, style=BAD))
+    if any(SPARKLINE_MISSING in course(each, console, OVERVIEW_LONGEST_LINE) for each in every):
+        blocks.append(Text(f"Course: {MISSING_MEANS}.", style=QUIET))
     slower = [task for task, found in pasts.items() if any(past.regressed for past in found)]
     if slower:
         line = f"Slower than before: {', '.join(slower)}; `metalbench history NAME` tells more."
@@ -217,19 +250,29 @@ def _make_overview_table(pasts: Sequence[TaskHistory], console: Console) -> Tabl
     for name in OVERVIEW_COLUMNS:
         table.add_column(name, no_wrap=name in ("task", "course"))
     for past in pasts:
-        first, latest = past.entries[0], past.latest
+        first = past.entries[0]
         table.add_row(
             first.task,
             first.size if first.mode == "warm" else f"{first.size} {first.mode}",
             first.dtype,
             str(len(past.entries)),
             course(past, console, OVERVIEW_LONGEST_LINE),
-            numbers.time(None if latest is None else latest.gpu_ns or latest.kernel_ns),
-            numbers.ratio(latest.ratio if latest else None),
-            _verdict(past.against_previous),
-            _verdict(past.against_best),
+            *_latest_cells(past),
         )
     return table
+
+
+def _latest_cells(past: TaskHistory) -> tuple[str | Text, ...]:
+    """Return the latest result: time, ratio and verdicts, or that it is not correct."""
+    latest, last = past.latest, past.incorrect
+    if last is not None:
+        return (Text(last.status, style=BAD), *[Text(numbers.MISSING, style=QUIET)] * 3)
+    return (
+        numbers.time(None if latest is None else latest.gpu_ns or latest.kernel_ns),
+        numbers.ratio(latest.ratio if latest else None),
+        _verdict(past.against_previous),
+        _verdict(past.against_best),
+    )
 
 
 def _verdict(judgement: Judgement | None) -> Text:

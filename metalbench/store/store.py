@@ -47,6 +47,12 @@ if TYPE_CHECKING:
     from metalbench.store.result import DeviceFacts, Result, Tuning
 
 
+# Stored options of a run. The first is the number of the run that it measures again in part. The
+# second marks a run of a folder that has no kernels: such a run has no results.
+REPEATS = "repeats"
+WITHOUT_KERNELS = "without_kernels"
+
+
 class Store:
     """An open store. Every method raises StoreError if the file cannot be read or written.
 
@@ -195,14 +201,27 @@ class Store:
             return read_history(self._connection, self._visible, values)
 
     def runs(self, limit: int = 10) -> list[int]:
-        """Return the numbers of up to `limit` runs that have results, the latest first."""
+        """Return the numbers of up to `limit` runs that have results, the latest first.
+
+        Runs that repeat a part of another run, with the option REPEATS, are left out.
+        """
         with translate_errors(self.path):
             rows = self._connection.execute(
                 f"SELECT DISTINCT run FROM results JOIN runs ON runs.id = run WHERE {self._visible}"
-                " ORDER BY run DESC LIMIT :limit",
+                f" AND json_extract(options, '$.{REPEATS}') IS NULL ORDER BY run DESC LIMIT :limit",
                 {"limit": limit, **self._values},
             ).fetchall()
         return [number for (number,) in rows]
+
+    def empty_run_device(self, run: int) -> tuple[str, str] | None:
+        """Return kind and name of the device of a run WITHOUT_KERNELS, None for other runs."""
+        with translate_errors(self.path):
+            row = self._connection.execute(
+                "SELECT device_kind, device_name FROM runs WHERE id = ? AND outcome = 'finished'"
+                f" AND json_extract(options, '$.{WITHOUT_KERNELS}') = 1",
+                (run,),
+            ).fetchone()
+        return None if row is None else (row[0], row[1])
 
     def baselines(self) -> dict[str, int]:
         """Return the names of saved finished runs, and the latest run of each name."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from example_results import CPU, correct, measurement
+from example_results import CPU, correct, incorrect, measurement
 
 from metalbench.cli import main
 from metalbench.compare.head_to_head import MatchOutcome
@@ -238,6 +238,30 @@ def test_history_reports_a_regression(db: Path) -> None:
     assert "latest against previous: 0.50" in result.stdout
     assert command("history", "softmax", "--db", db, "--fail-on", "slower").exit_code == 1
     assert command("history", "relu", "--db", db, "--fail-on", "slower").exit_code == 0
+
+
+def test_history_shows_that_the_latest_result_is_incorrect(db: Path) -> None:
+    one, every = (command("history", *name, "--db", db).stdout for name in (["relu"], []))
+    assert "!" not in one + every
+    with Store(db) as store:
+        run = store.begin_run({}, CPU, environment())
+        store.record(run, incorrect("relu"))
+        # The group of comparable results is by mode, size and so on, not by what was found.
+        store._connection.execute(
+            "UPDATE results SET clock = (SELECT clock FROM results WHERE task = 'relu' LIMIT 1)"
+            " WHERE task = 'relu'"
+        )
+    one, every = (command("history", *name, "--db", db) for name in (["relu"], []))
+    meaning = "! is a result without such a score: not correct"
+    assert "latest    incorrect  (" in one.stdout
+    assert f"run:{run}, source" in one.stdout
+    assert meaning in " ".join(one.stdout.split())
+    row = next(line for line in every.stdout.splitlines() if line.startswith("relu"))
+    assert "!" in row
+    assert "incorrect" in row
+    assert f"Not correct in the latest run: relu (incorrect in run:{run})." in every.stdout
+    assert meaning in " ".join(every.stdout.split())
+    assert command("history", "relu", "--db", db, "--fail-on", "slower").exit_code == 1
 
 
 def test_history_json_on_standard_output_is_pure_json(db: Path) -> None:

@@ -10,10 +10,12 @@ from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner
-from example_results import measurement
+from example_results import incorrect, measurement
 
 from metalbench.cli import main
+from metalbench.report.ci import annotation_lines
 from metalbench.run.reference_forms import FormChoice
+from metalbench.store.result import Failure
 from metalbench.store.store import Store
 
 
@@ -166,13 +168,13 @@ def test_the_gate_fails_where_no_kernel_of_the_baseline_is_correct_any_more(
         assert "twice: incorrect now, correct in main" in brief.stdout
 
 
-@pytest.mark.parametrize("more", [(), ("beside",)])
+@pytest.mark.parametrize("more", [(), ("doubled",)])
 def test_the_gate_passes_a_kernel_that_was_repaired(
     shell: Any, speed: Any, kernels: Path, more: tuple[str, ...]
 ) -> None:
     for suffix in (".py", ".metal"):
         text = (kernels / f"twice{suffix}").read_text()
-        (kernels / f"beside{suffix}").write_text(text.replace("def twice", "def beside"))
+        (kernels / f"doubled{suffix}").write_text(text.replace("def twice", "def doubled"))
     names = ("thrice", *more)
     assert shell("run", *names, "--save", "main").exit_code == 1
     edit(kernels, "thrice", "3 * x[i]", "2 * x[i]")
@@ -180,6 +182,24 @@ def test_the_gate_passes_a_kernel_that_was_repaired(
     assert result.exit_code == 0, result.output
     assert "thrice: correct now, incorrect in main: nothing to compare" in result.stdout
     assert compare(shell, "main", "--fail-on", "slower").exit_code == 0
+
+
+def test_the_latest_run_is_the_whole_run_after_a_repeated_measurement(
+    shell: Any, speed: Any, kernels: Path
+) -> None:
+    for suffix in (".py", ".metal"):
+        text = (kernels / f"twice{suffix}").read_text()
+        (kernels / f"doubled{suffix}").write_text(text.replace("def twice", "def doubled"))
+    shell("run", "twice", "doubled", "--save", "main")
+    speed(1.0, 2.0)
+    result = shell("run", "twice", "doubled", "--baseline", "main", "--max-regression", "5%")
+    assert "Measuring 1 again" in result.stderr
+    with Store(shell.db) as store:
+        assert store.runs() == [2, 1]
+        assert [len(store.results(run)) for run in (1, 2, 3)] == [2, 2, 1]
+    told = compare(shell, "main").stdout
+    assert "run:2 against main" in told
+    assert "left out" not in told
 
 
 def test_the_gate_has_nothing_to_compare_new_kernels_with(shell: Any, speed: Any) -> None:
@@ -353,6 +373,34 @@ def test_github_gets_annotations_at_the_line(
     assert twice.startswith("::error file=kernels/twice.metal,title=twice (seed)%3A slower::")
     monkeypatch.delenv("GITHUB_ACTIONS")
     assert "::error" not in shell("run", "broken").output
+
+
+@pytest.mark.parametrize(
+    ("message", "where"),
+    [
+        ("[twice] OUT/shared.h:3: read past the end of `x`", {}),
+        ("OUT/shared.h:3:4: error: no y\ntwice.metal:6:14: note: requested here", {"line": "6"}),
+        ("OUT/shared.h:3:4: error: no y\nothertwice.metal:6:14: note: here", {}),
+        ("[twice] own.h:2: read past the end of `x`", {"file": "kernels/own.h", "line": "2"}),
+    ],
+)
+def test_a_fault_in_a_header_outside_of_the_repository_is_annotated_at_the_kernel(
+    tmp_path: Path, message: str, where: dict[str, str]
+) -> None:
+    root, outside = tmp_path / "repository", tmp_path / "outside"
+    (root / "kernels").mkdir(parents=True)
+    outside.mkdir()
+    (outside / "shared.h").touch()
+    (root / "kernels" / "own.h").touch()
+    text = message.replace("OUT", str(outside))
+    failed = replace(incorrect("twice"), failures=(Failure("check", "OUT_OF_BOUNDS", text),))
+    (line,) = annotation_lines([failed], [], {"twice": root / "kernels" / "twice.metal"}, root)
+    properties = dict(
+        each.split("=") for each in line.split("::")[1].removeprefix("error ").split(",")
+    )
+    del properties["title"]
+    assert properties == {"file": "kernels/twice.metal", **where}
+    assert "shared.h:3" in line or "own.h:2" in line
 
 
 def test_run_quiet_prints_failures_and_the_summary(shell: Any, speed: Any) -> None:

@@ -89,6 +89,70 @@ def test_the_workflow_fails_for_kernels_that_became_slower(step: Any, tmp_path: 
     assert "SLOWER" in (tmp_path / "summary.md").read_text()
 
 
+@pytest.mark.parametrize("folder", ["missing", "empty"])
+@pytest.mark.parametrize(("factor", "code"), [(2, 0), (3, 1)])
+def test_the_workflow_checks_the_first_kernels_of_a_repository(
+    step: Any, tmp_path: Path, folder: str, factor: int, code: int
+) -> None:
+    base = tmp_path / "base" / "kernels"
+    shutil.rmtree(base)
+    if folder == "empty":
+        base.mkdir()
+    first = step("Time the base", 2.0)
+    assert first.exit_code == 0, first.output
+    assert "There are no kernels: run:1 is empty" in first.output
+    kernel = tmp_path / "head" / "kernels" / "twice.metal"
+    kernel.write_text(kernel.read_text().replace("2 * x[i]", f"{factor} * x[i]"))
+    told = step("Gate", 2.0)
+    assert told.exit_code == code, told.output
+    assert ("Nothing to compare with: base has none of these kernels" in told.output) is not code
+    compared = step("Compare", 2.0)
+    assert compared.exit_code == 0, compared.output
+
+
+def test_the_workflow_passes_a_repaired_kernel(step: Any, tmp_path: Path) -> None:
+    kernel = tmp_path / "base" / "kernels" / "twice.metal"
+    kernel.write_text(kernel.read_text().replace("2 * x[i]", "3 * x[i]"))
+    assert step("Time the base", 2.0).exit_code == 1
+    told = step("Gate", 2.0)
+    assert told.exit_code == 0, told.output
+    assert "twice: correct now, incorrect in base: nothing to compare" in told.output
+    assert step("Compare", 2.0).exit_code == 0
+    assert "REPAIRED" in (tmp_path / "summary.md").read_text()
+
+
+def test_the_workflow_fails_if_the_only_kernel_is_incorrect_now(step: Any, tmp_path: Path) -> None:
+    assert step("Time the base", 2.0).exit_code == 0
+    kernel = tmp_path / "head" / "kernels" / "twice.metal"
+    kernel.write_text(kernel.read_text().replace("2 * x[i]", "3 * x[i]"))
+    assert step("Gate", 2.0).exit_code == 1
+    assert step("Compare", 2.0).exit_code == 0
+    assert "BROKEN" in (tmp_path / "summary.md").read_text()
+
+
+def test_an_empty_folder_of_kernels_is_named(tmp_path: Path) -> None:
+    (tmp_path / "kernels").mkdir()
+    command = ["run", "--set", "user", "--kernels", str(tmp_path / "kernels")]
+    told = CliRunner().invoke(main, command)
+    assert told.exit_code == 2
+    assert f"--kernels {tmp_path / 'kernels'} has no kernels" in " ".join(told.output.split())
+    told = CliRunner().invoke(main, ["run", "twice", "--allow-empty"])
+    assert told.exit_code == 2
+    assert "--allow-empty: expected --set user" in told.output
+
+
+def test_an_empty_run_has_files_of_results(tmp_path: Path) -> None:
+    written = {
+        kind: tmp_path / f"empty.{kind}" for kind in ("json", "html", "markdown", "junitxml")
+    }
+    options = [each for kind, path in written.items() for each in (f"--{kind}", str(path))]
+    options += ["--kernels", str(tmp_path / "none"), "--db", str(tmp_path / "results.db")]
+    command = ["run", "--set", "user", "--allow-empty", "--in-process", *options]
+    told = CliRunner().invoke(main, command)
+    assert told.exit_code == 0, told.output
+    assert all(path.stat().st_size for path in written.values())
+
+
 def test_the_workflow_fails_for_kernels_that_are_incorrect(step: Any, tmp_path: Path) -> None:
     step("Time the base", 2.0)
     folder = tmp_path / "head" / "kernels"
