@@ -189,8 +189,11 @@ def log(name: str, db: Path | None, **options: Any) -> None:
 
     Keys are not in it: they are removed before a text is stored. The tuner makes no requests.
     """
+    from agent_steel.attempt import Status
     from agent_steel.cli.report import exchange_as_json, format_exchange
     from agent_steel.history import History
+    from agent_steel.proposers import TUNER
+    from metalbench.report import numbers
     from metalbench.report.console import echo_document
     from metalbench.store.database import store_path
     from metalbench.store.store import Store
@@ -205,6 +208,21 @@ def log(name: str, db: Path | None, **options: Any) -> None:
             and options["session"] in (None, context.session)
         ]
         if not found:
+            asked = [
+                each
+                for each in attempts.values()
+                if each.status is not Status.BASELINE
+                and options["attempt"] in (None, each.number)
+                and options["session"] in (None, each.session)
+            ]
+            if asked and all(each.proposer == TUNER for each in asked):
+                shown = numbers.count(len(asked), "attempt")
+                echo(
+                    f"The tuner makes no requests to a model. `agent_steel history {name}` shows "
+                    f"its {shown}.",
+                    err=True,
+                )
+                return
             raise click.ClickException(
                 f"{store.path} has no such requests to a model for {name!r}; "
                 f"`agent_steel --kernel-name {name} --provider NAME` makes some"

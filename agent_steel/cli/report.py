@@ -50,7 +50,9 @@ def format_tunables(attempt: Attempt) -> str:
     from metalbench.store.result import format_tunables
 
     values = f" ({format_tunables(attempt.tunables)})" if attempt.tunables else ""
-    return f"{attempt.technique or attempt.summary or NO_ANSWER}{values}"
+    # A summary is a sentence.
+    name = attempt.technique or attempt.summary.rstrip(".") or NO_ANSWER
+    return f"{name}{values}"
 
 
 def format_usage(usage: Usage) -> str:
@@ -148,8 +150,20 @@ def exchange_as_json(context: ExchangeContext, exchange: Exchange, attempt: Atte
 NUMBERS = ("tried", "kept", "gain", "steadier")
 
 
-def report(ended: LoopResult, history: History, proposer: Proposer, console: Console) -> Group:
-    """Return a row for every kernel, and what to do next."""
+def report(
+    ended: LoopResult,
+    history: History,
+    proposer: Proposer,
+    console: Console,
+    *,
+    history_options: str = "",
+    export_options: str = "",
+) -> Group:
+    """Return a row for every kernel, and what to do next.
+
+    `history_options` and `export_options` are the options with which the commands `history` and
+    `export` find the attempts of this session.
+    """
     from rich.console import Group
     from rich.text import Text
 
@@ -177,10 +191,14 @@ def report(ended: LoopResult, history: History, proposer: Proposer, console: Con
     used = format_usage(proposer.usage)
     cost = [Text(f"{used}.", style=QUIET)] if used else []
     rows = [table, Text()] if ended.searches else [Text("No kernel was measured."), Text()]
-    return Group(*rows, *wrong, *cost, *_next_steps(ended, history))
+    return Group(
+        *rows, *wrong, *cost, *_next_steps(ended, history, history_options, export_options)
+    )
 
 
-def _next_steps(ended: LoopResult, history: History) -> list[Any]:
+def _next_steps(
+    ended: LoopResult, history: History, history_options: str, export_options: str
+) -> list[Any]:
     from rich.text import Text
 
     from metalbench.report.terminal import QUIET
@@ -190,8 +208,9 @@ def _next_steps(ended: LoopResult, history: History) -> list[Any]:
     if improved:
         name = improved[0].entry.name
         lines.append(
-            f"`agent_steel history {name}` shows what was tried, `agent_steel export {name}` "
-            "writes the best version."
+            f"`agent_steel history {name}{history_options}` shows what was tried, "
+            f"`agent_steel export {name} --out {name}.best.metal{export_options}` writes the best "
+            "version."
         )
     chips = sorted({each.chip.name for each in improved if each.chip is not None})
     if chips:

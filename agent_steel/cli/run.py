@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -153,6 +154,7 @@ OF_THIS_CALL = frozenset({"resume", "dry_run", "output", "apply", "record", "db"
 def run(ctx: click.Context, options: dict[str, Any]) -> int:
     """Do what the options ask for; returns the exit code."""
     from agent_steel.history import History
+    from metalbench.cli.interruption import terminate_as_interrupted
     from metalbench.cli.machine import open_machine
     from metalbench.cli.options import MachineConfig
     from metalbench.store.database import store_path
@@ -163,7 +165,10 @@ def run(ctx: click.Context, options: dict[str, Any]) -> int:
         session = None
         if options["resume"]:
             session, options = _as_it_was(ctx, history, options)
-        with open_machine(MachineConfig.of(options), traces=bool(options["gputrace"])) as machine:
+        with (
+            terminate_as_interrupted(),
+            open_machine(MachineConfig.of(options), traces=bool(options["gputrace"])) as machine,
+        ):
             return _on(machine, session, store, history, options)
 
 
@@ -209,7 +214,7 @@ def _on(
     except MachineError:
         log.print(GOES_ON, soft_wrap=True)
         raise
-    _tell(ended, history, out, as_json=options["output"] == "json", proposer=proposer)
+    _tell(ended, history, out, options=options, proposer=proposer)
     _use(ended, machine, store, options, log)
     return _exit_code(ended, log)
 
@@ -383,14 +388,40 @@ def _settings(options: Mapping[str, Any], proposer: Proposer) -> Settings:
 
 
 def _tell(
-    ended: LoopResult, history: History, out: Console, *, as_json: bool, proposer: Proposer
+    ended: LoopResult,
+    history: History,
+    out: Console,
+    *,
+    options: Mapping[str, Any],
+    proposer: Proposer,
 ) -> None:
+    from agent_steel.cli import history as commands
     from agent_steel.cli.report import report, to_json
 
-    if as_json:
+    if options["output"] == "json":
         echo_document(to_json(ended, history, proposer))
-    else:
-        out.print(report(ended, history, proposer, out))
+        return
+    described = report(
+        *(ended, history, proposer, out),
+        history_options=_repeat_options(commands.history, options),
+        export_options=_repeat_options(commands.export, options),
+    )
+    out.print(described)
+
+
+def _repeat_options(command: click.Command, options: Mapping[str, Any]) -> str:
+    """Return the options that `command` has, too, and whose values are not its defaults.
+
+    Each begins with a space. The result can be pasted into a shell.
+    """
+    words = []
+    for each in command.params:
+        value = options.get(each.name or "")
+        if not isinstance(each, click.Option) or value in (None, (), each.default):
+            continue
+        for one in value if each.multiple else (value,):
+            words += [each.opts[0], str(one)]
+    return "".join(f" {shlex.quote(each)}" for each in words)
 
 
 def _use(

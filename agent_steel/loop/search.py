@@ -102,6 +102,11 @@ class Search:
 
     def prepare(self) -> None:
         """Measure and diagnose the best version; raise the errors of `Profiler.measure`."""
+        best = self.best
+        which = "the kernel as it is" if best.number == self._start.number else "the best version"
+        done = "checking and timing" if self.subject.chip is None else "checking and predicting"
+        said = f"{done} {which} (attempt {best.number}) ..."
+        self._tools.listener.on_message(self.subject, said)
         self._first = self._members(1)[0]
 
     def announce(self) -> None:

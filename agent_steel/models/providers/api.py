@@ -84,6 +84,10 @@ class Failed(Exception):  # noqa: N818 - of one request, of which there may be o
         self.tokens_out = tokens_out
 
 
+class NoConnection(Failed):
+    """No server could be reached."""
+
+
 Heard = Callable[[str], None]
 
 
@@ -210,7 +214,7 @@ def translate_errors(
 
 def to_failed(failed: Failed, received: Received) -> Failed:
     """Return the same failure, with the tokens that it took."""
-    return Failed(
+    return type(failed)(
         str(failed),
         passing=failed.passing,
         status=failed.status,
@@ -230,8 +234,8 @@ def _describe_failure(
     if isinstance(error, (library.APITimeoutError, httpx2.TimeoutException)):
         return Failed("the server was silent for too long", passing=True, **tokens)
     if isinstance(error, (library.APIConnectionError, httpx2.TransportError)):
-        message = "the connection was cut in mid-answer" if received.begun else "no connection"
-        return Failed(message, passing=True, **tokens)
+        cut = Failed("the connection was cut in mid-answer", passing=True, **tokens)
+        return cut if received.begun else NoConnection("no connection", passing=True, **tokens)
     if isinstance(error, library.APIError):
         may_pass = _kind(error) in PASSING or not _kind(error)
         return Failed(tell(f"the server broke off: {error.message}"), passing=may_pass, **tokens)

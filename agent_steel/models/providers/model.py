@@ -18,6 +18,7 @@ from agent_steel.models.providers.api import (
     Ending,
     Failed,
     ModelAnswer,
+    NoConnection,
     Question,
     Retries,
 )
@@ -82,7 +83,7 @@ class Model:
         if failed.status in (401, 403) or _is_down(failed):
             raise ProposerError(
                 f"[{self.provider}] {self.name} cannot be asked: {self.without_key(str(failed))}"
-                f"{_STEPS.get(failed.status, '; is --base-url right, and the server running?')}"
+                f"{_STEPS.get(failed.status, _NO_SERVER)}"
             )
 
     def ask(
@@ -274,11 +275,13 @@ def _give_up(failed: Failed, retries: int) -> str:
     if failed.passing and failed.retry_after_s is not None and not retries:
         return f"did not answer: {failed}; it asks to come back in {failed.retry_after_s:.0f} s"
     if failed.passing:
-        return f"did not answer, in {retries + 1} requests; the last one: {failed}"
+        step = _NO_SERVER if isinstance(failed, NoConnection) else ""
+        return f"did not answer, in {retries + 1} requests; the last one: {failed}{step}"
     return f"did not answer: {failed}{_STEPS.get(failed.status, '')}"
 
 
-# The next step by the status of HTTP.
+# The next step where no server answers, and by the status of HTTP.
+_NO_SERVER = "; is --base-url right, and the server running?"
 _STEPS = {
     400: "; a server without structured output needs --structured text",
     401: "; is the key in the environment right?",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import sqlite3
 import subprocess
@@ -18,6 +19,8 @@ from click.testing import CliRunner, Result
 from work_in_vain import KERNEL, TASK, kernel_with
 
 from agent_steel.cli import main
+from agent_steel.cli.history import export, history
+from agent_steel.cli.run import _repeat_options
 from agent_steel.history import History
 from metalbench.kernel.header import read
 from metalbench.store.store import Store
@@ -50,6 +53,7 @@ def search(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = CliRunner().invoke(main, [*asked, "--time", "1.5", *where])
     assert done.exit_code == 0, done.output
     assert "kept" in done.output
+    (place / "output").write_text(done.output)
     return place
 
 
@@ -116,7 +120,7 @@ def test_a_search_is_shown_by_history_and_exported(
 ) -> None:
     before = (folder / "twice.metal").read_text()
     tree = searched("history", "twice", kernels=False).output
-    assert "1 twice.metal as it is.: baseline" in tree
+    assert "1 twice.metal as it is: baseline" in tree
     assert re.search(r"[└├]── \d tunables \(WORK = \d+\): kept", tree)
     assert "in all" in tree
     best = searched("history", "twice", "--top", "1", kernels=False).output
@@ -124,6 +128,17 @@ def test_a_search_is_shown_by_history_and_exported(
     assert number is not None
     techniques = searched("history", "twice", "--techniques", kernels=False).output
     assert "tunables: tried 2, kept" in techniques
+    # Its proposer was the tuner.
+    told = searched("log", "twice", kernels=False)
+    assert told.exit_code == 0, told.output
+    assert (told.stdout, told.stderr) == (
+        "",
+        "The tuner makes no requests to a model. `agent_steel history twice` shows its 2 "
+        "attempts.\n",
+    )
+    nothing = searched("log", "twice", "--attempt", "77", kernels=False)
+    assert nothing.exit_code == 1
+    assert "no such requests to a model" in nothing.output
     shown = searched("show", number[1], kernels=False).output
     assert "attempt  " in shown
     assert "made from  1" in shown
@@ -143,6 +158,27 @@ def test_a_search_is_shown_by_history_and_exported(
     # What was applied is the best that is known.
     again = searched("export", "twice", "--out", "-", *QUICK[2:])
     assert read(folder / "twice.metal").source == again.output
+
+
+def test_the_command_of_the_report_exports_the_winner(
+    search: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The hint has the options of the search, without which nothing is found."""
+    said = " ".join((search / "output").read_text().split())
+    (command,) = re.findall(r"`agent_steel (export [^`]*)` writes", said)
+    (shown,) = re.findall(r"`agent_steel (history [^`]*)` shows", said)
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(main, shlex.split(command))
+    assert done.exit_code == 0, done.output
+    assert read(tmp_path / "twice.best.metal").resolve_tunables()["WORK"] != 400
+    assert "kept" in CliRunner().invoke(main, shlex.split(shown)).output
+
+
+def test_the_hint_repeats_options_that_are_no_defaults() -> None:
+    asked = ["--kernel-name", "relu", "--size", "small", "--db", "a b.db"]
+    ctx = main.make_context("agent_steel", asked)
+    assert _repeat_options(export, ctx.params) == " --size small --db 'a b.db'"
+    assert _repeat_options(history, ctx.params) == " --db 'a b.db'"
 
 
 @pytest.mark.slow

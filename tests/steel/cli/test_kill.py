@@ -175,7 +175,10 @@ def test_answers_of_a_killed_session_are_neither_lost_nor_requested_again(
 
 
 @pytest.mark.slow
-def test_ctrl_c_names_the_command_to_resume(tunable: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_session_names_the_command_to_resume(
+    sent: signal.Signals, tunable: Path, tmp_path: Path
+) -> None:
     db, log = tmp_path / "a.db", tmp_path / "log"
     run = subprocess.Popen(
         command(tunable, db, "--kernel-name", "twice", "--device", "cpu", "--time", "0.1"),
@@ -185,11 +188,15 @@ def test_ctrl_c_names_the_command_to_resume(tunable: Path, tmp_path: Path) -> No
         start_new_session=True,
     )
     assert run.stderr is not None
+    lines = []
     for line in run.stderr:
+        lines.append(line)
         if "round 1" in line:
-            run.send_signal(signal.SIGINT)
+            run.send_signal(sent)
             break
     _, said = run.communicate()
     assert run.returncode == 130, said
     assert "`agent_steel --resume` goes on" in said
+    # Before the first measurement, which takes long.
+    assert "[twice] checking and timing the kernel as it is (attempt 1) ...\n" in lines[:-2]
     kill_after([], tunable, db, log)

@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from time import monotonic
 
@@ -15,6 +16,8 @@ import pytest
 import samples
 from steel.generating.scripted_run import Script, Session
 from steel.model_server import KEY, ModelServer, fails, says
+
+from agent_steel.models.providers.api import Retries
 
 TABLE = [["right", "prose"], ["refuses", "cut"], ["several", "nothing"]]
 
@@ -141,6 +144,17 @@ def test_a_sample_without_an_answer_is_requested_again(tmp_path: Path) -> None:
         assert list(files(session.root)) == ["problem_2/sample_0"]
         assert session.run(command).exit_code == 0
         assert len(server.asked) == 3
+
+
+def test_an_error_of_a_dead_server_names_the_next_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    no_waiting = partial(Retries, sleep=lambda _: None)
+    monkeypatch.setattr("agent_steel.models.providers.Retries", no_waiting)
+    session = Session(tmp_path, 1)
+    done = session.run(session.generating("http://127.0.0.1:1/v1", 1))
+    assert done.exit_code == 1
+    assert "no connection; is --base-url right, and the server running?" in done.output
 
 
 def test_requests_stop_at_the_cost_limit(tmp_path: Path) -> None:
