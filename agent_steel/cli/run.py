@@ -395,7 +395,6 @@ def _tell(
     options: Mapping[str, Any],
     proposer: Proposer,
 ) -> None:
-    from agent_steel.cli import history as commands
     from agent_steel.cli.report import report, to_json
 
     if options["output"] == "json":
@@ -403,19 +402,22 @@ def _tell(
         return
     described = report(
         *(ended, history, proposer, out),
-        history_options=_repeat_options(commands.history, options),
-        export_options=_repeat_options(commands.export, options),
+        history_options=_repeat_options("history", options),
+        export_options=_repeat_options("export", options),
     )
     out.print(described)
 
 
-def _repeat_options(command: click.Command, options: Mapping[str, Any]) -> str:
-    """Return the options that `command` has, too, and whose values are not its defaults.
+def _repeat_options(name: str, options: Mapping[str, Any]) -> str:
+    """Return the options that the command `name` has, too, and whose values are not its defaults.
 
     Each begins with a space. The result can be pasted into a shell.
     """
+    # By the group, because the module of the commands imports this one.
+    ctx = click.get_current_context()
+    assert isinstance(ctx.command, click.Group)
     words = []
-    for each in command.params:
+    for each in ctx.command.commands[name].params:
         value = options.get(each.name or "")
         if not isinstance(each, click.Option) or value in (None, (), each.default):
             continue

@@ -19,7 +19,6 @@ from click.testing import CliRunner, Result
 from work_in_vain import KERNEL, TASK, kernel_with
 
 from agent_steel.cli import main
-from agent_steel.cli.history import export, history
 from agent_steel.cli.run import _repeat_options
 from agent_steel.history import History
 from metalbench.kernel.header import read
@@ -176,9 +175,9 @@ def test_the_command_of_the_report_exports_the_winner(
 
 def test_the_hint_repeats_options_that_are_no_defaults() -> None:
     asked = ["--kernel-name", "relu", "--size", "small", "--db", "a b.db"]
-    ctx = main.make_context("agent_steel", asked)
-    assert _repeat_options(export, ctx.params) == " --size small --db 'a b.db'"
-    assert _repeat_options(history, ctx.params) == " --db 'a b.db'"
+    with main.make_context("agent_steel", asked) as ctx:
+        assert _repeat_options("export", ctx.params) == " --size small --db 'a b.db'"
+        assert _repeat_options("history", ctx.params) == " --db 'a b.db'"
 
 
 @pytest.mark.slow
