@@ -68,10 +68,10 @@ def _rows(counts: DispatchCounts, occupancy: Occupancy) -> Iterator[tuple[str, s
     yield "threadgroup memory, of 32 KiB", f"{occupancy.threadgroup_bytes:,} B"
     yield "active lanes", _percent(counts.active_lanes)
     yield "device: bytes read", f"{total.device_bytes_read:,}"
-    yield "  unique", f"{counts.unique_bytes_read:,}"
+    yield "  unique bytes read", f"{counts.unique_bytes_read:,}"
     yield "  reuse", _times(counts.reuse)
     yield "device: bytes written", f"{total.device_bytes_written:,}"
-    yield "  unique", f"{counts.unique_bytes_written:,}"
+    yield "  unique bytes written", f"{counts.unique_bytes_written:,}"
     yield "transactions of 128 bytes", f"{total.device_transactions:,}"
     yield "coalescing", _percent(total.coalescing)
     yield "constant: bytes read", f"{total.constant_bytes_read:,}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from xml.etree import ElementTree
 
 import pytest
@@ -107,3 +108,46 @@ def test_a_trace_has_every_access_in_the_order_of_its_thread(saxpy):
 def test_a_trace_has_the_names_of_its_buffers(saxpy):
     found = metalbench.profile(saxpy, traced=10)
     assert found.buffers == (("x", "y", "n"),)
+
+
+TENSORS = """\
+// std: metal4.0
+// buffer: a float16 (32, 32) normal
+// buffer: b float16 (32, 32) normal
+// buffer: y float32 (32, 64) output
+// dispatch: product threadgroups=(1) threads=(128)
+#include <metal_stdlib>
+#include <metal_tensor>
+#include <MetalPerformancePrimitives/MetalPerformancePrimitives.h>
+using namespace metal;
+using namespace mpp::tensor_ops;
+kernel void product(device half* a, device half* b, device float* y) {
+  auto left = tensor(a, dextents<int, 2>(32, 32)), right = tensor(b, dextents<int, 2>(32, 32));
+  auto target = tensor(y, dextents<int, 2>(64, 32));
+  constexpr auto shape = matmul2d_descriptor(32, 32, static_cast<int>(dynamic_extent));
+  matmul2d<shape, execution_simdgroups<4>> op;
+  auto sums = op.get_destination_cooperative_tensor<decltype(left), decltype(right), float>();
+  op.run(left, right, sums);
+  sums.store(target);
+  auto other = target.slice(32, 0);
+  sums.store(other);
+}
+"""
+
+
+def test_accesses_of_tensors_are_counted_at_their_lines(tmp_path):
+    path = tmp_path / "product.metal"
+    path.write_text(TENSORS)
+    found = metalbench.profile(path)
+    (dispatch,) = found.dispatches
+    assert dispatch.unique_bytes_read == 2 * 2 * 32 * 32
+    assert dispatch.unique_bytes_written == dispatch.total.device_bytes_written == 4 * 32 * 64
+    lines = {line: each for (file, line), each in found.lines.items() if file == str(path)}
+    assert lines[17].device_bytes_read == dispatch.total.device_bytes_read
+    assert [lines[each].device_bytes_written for each in (18, 20)] == 2 * [4 * 32 * 32]
+
+
+def test_the_table_has_unique_bytes_of_both_directions(saxpy):
+    said = CliRunner().invoke(main, ["profile", str(saxpy)])
+    for row in ("unique bytes read", "unique bytes written"):
+        assert re.search(rf"{row} +1,024\n", said.output), said.output

@@ -248,7 +248,7 @@ class cooperative_tensor {
   template <class Tensor>
   MB_FUNC void load(const Tensor& source) {
     mb_check<Tensor>();
-    mb_each(source, [&](int i, auto* at, bool is_inside) {
+    mb_each(source, [&](int i, auto* at, bool is_inside) __attribute__((always_inline)) {
       mb_element[i] = is_inside ? ElementType(*at) : ElementType(0);
     });
   }
@@ -262,7 +262,7 @@ class cooperative_tensor {
       if (mb::store_neighbours<Layout>(mb_element, target)) return;
     }
 #endif
-    mb_each(target, [&](int i, auto* at, bool is_inside) {
+    mb_each(target, [&](int i, auto* at, bool is_inside) __attribute__((always_inline)) {
       if (is_inside && Layout::is_owner(i)) *at = mb_element[i];
     });
   }
