@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
-from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, TypeVar
 
 import msgspec
 
@@ -272,8 +271,6 @@ def index_rows(rows: Sequence[ComparedRow]) -> dict[Key, ComparedRow]:
 
 # Histories of kernels: the best and the latest result, and regressions.
 
-CONDITIONS = attrgetter("conditions")
-
 
 @dataclass(frozen=True, slots=True)
 class TaskHistory:
@@ -343,8 +340,23 @@ class TaskHistory:
 
 
 def group_histories(entries: Sequence[HistoryEntry]) -> Iterator[TaskHistory]:
-    """Yield the results of a task grouped by comparable conditions, the latest first."""
-    for _, same in groupby(sorted(entries, key=CONDITIONS), CONDITIONS):
+    """Yield the results of a task grouped by comparable conditions, the latest first.
+
+    A result that was not timed, such as an incorrect one, has neither clock nor Metal's tools. It
+    is in the group of the latest timed result with otherwise equal conditions.
+    """
+    timed: dict[tuple[object, ...], tuple[Any, ...]] = {}
+    for entry in entries:
+        if entry.kernel_ns is not None:
+            untimed = replace(entry, clock=None, metal_tools=())
+            timed.setdefault(untimed.conditions, entry.conditions)
+
+    def find_conditions(entry: HistoryEntry) -> tuple[Any, ...]:
+        if entry.kernel_ns is None:
+            return timed.get(entry.conditions, entry.conditions)
+        return entry.conditions
+
+    for _, same in groupby(sorted(entries, key=find_conditions), find_conditions):
         yield _build_history(tuple(same))
 
 

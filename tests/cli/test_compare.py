@@ -240,23 +240,22 @@ def test_history_reports_a_regression(db: Path) -> None:
     assert command("history", "relu", "--db", db, "--fail-on", "slower").exit_code == 0
 
 
-def test_history_shows_that_the_latest_result_is_incorrect(db: Path) -> None:
+@pytest.mark.parametrize("clock", ["wall time", "GPU time"])
+def test_history_shows_that_the_latest_result_is_incorrect(db: Path, clock: str) -> None:
+    with Store(db) as store:
+        # An incorrect result has no clock, and is in the row of those that were timed.
+        store._connection.execute("UPDATE results SET clock = ?", (clock,))
     one, every = (command("history", *name, "--db", db).stdout for name in (["relu"], []))
     assert "!" not in one + every
     with Store(db) as store:
         run = store.begin_run({}, CPU, environment())
         store.record(run, incorrect("relu"))
-        # The group of comparable results is by mode, size and so on, not by what was found.
-        store._connection.execute(
-            "UPDATE results SET clock = (SELECT clock FROM results WHERE task = 'relu' LIMIT 1)"
-            " WHERE task = 'relu'"
-        )
     one, every = (command("history", *name, "--db", db) for name in (["relu"], []))
     meaning = "! is a result without such a score: not correct"
     assert "latest    incorrect  (" in one.stdout
     assert f"run:{run}, source" in one.stdout
     assert meaning in " ".join(one.stdout.split())
-    row = next(line for line in every.stdout.splitlines() if line.startswith("relu"))
+    (row,) = [line for line in every.stdout.splitlines() if line.startswith("relu")]
     assert "!" in row
     assert "incorrect" in row
     assert f"Not correct in the latest run: relu (incorrect in run:{run})." in every.stdout
