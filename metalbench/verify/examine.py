@@ -44,6 +44,44 @@ class ReferenceErrors:
     pass_s: float = math.inf
 
 
+# Elements of a result that are compared with those of earlier results.
+MOST_KEPT = 4096
+# Fewer integers may agree by chance.
+LEAST_INTEGERS = 16
+
+
+class EarlierResults:
+    """Some elements of each result of a verification at one size, by seed and output."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[int, str], bytes] = {}
+
+    def keep(self, seed: int, output: str, got: np.ndarray[Any, Any]) -> None:
+        """Keep elements of the result for the inputs of a seed."""
+        self._kept[seed, output] = _select_elements(got).tobytes()
+
+    def find_seed(self, seed: int, output: str, got: np.ndarray[Any, Any]) -> int | None:
+        """Return another seed than `seed` whose result `got` is; None if it is of none.
+
+        The result is also of none if it may equal another one by chance: a few integers, or one
+        value everywhere.
+        """
+        part = _select_elements(got)
+        few = part.dtype.kind != "f" and part.size < LEAST_INTEGERS
+        if few or (part.size > 1 and (part == part[0]).all()):
+            return None
+        same = part.tobytes()
+        for (other, name), kept in self._kept.items():
+            if other != seed and name == output and kept == same:
+                return other
+        return None
+
+
+def _select_elements(got: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    flat = got.reshape(-1)
+    return flat[:: max(1, flat.size // MOST_KEPT)]
+
+
 @dataclass(frozen=True)
 class Examiner:
     """Runs a bound kernel and judges the contents of its buffers."""
@@ -57,6 +95,8 @@ class Examiner:
     reference_errors: ReferenceErrors = field(default_factory=ReferenceErrors)
     # If given, repeated runs also use other judge_memory.
     compiled: Compiled | None = None
+    # Results for other inputs of this size, for kernels that return one of them again.
+    earlier: EarlierResults = field(default_factory=EarlierResults)
 
     @property
     def workload(self) -> Workload:
@@ -148,6 +188,7 @@ class Examiner:
             # A copy, so that the compared values do not change meanwhile.
             got, scale = self.bound.read(name).copy(), self._scale(work, name)
             tolerance = error_rule.derive_tolerance(expected, reference_errors[name], kind)
+            self.earlier.keep(self.workload.seed, name, got)
             compared = error_rule.compare(name, got, expected, tolerance=tolerance, scale=scale)
             compared = replace(compared, size=work.size, seed=work.seed, dtype=kind.name)
             comparisons.append((compared, tolerance))
@@ -215,7 +256,10 @@ class Examiner:
             unwritten=unwritten,
             inputs=self.workload.inputs,
         )
-        if bad.any() and not unwritten[bad].any():
+        earlier = self.earlier.find_seed(work.seed, name, got)
+        if earlier is not None:
+            message += f"; the result is that of an earlier call, with the inputs of seed {earlier}"
+        elif bad.any() and not unwritten[bad].any():
             explained = find_explanation(self.workload, name, got, bad)
             message += f"; {explained}" if explained else ""
         if self._is_oracle_suspect(work, name, got, tolerance):

@@ -16,6 +16,7 @@ from metalbench.task import Task
 from metalbench.task.declaration import draw_size
 from metalbench.task.workload import KEPT_BYTES, Workload, workload
 from metalbench.verify.examine import (
+    EarlierResults,
     Examiner,
     ReferenceErrors,
     add_spikes,
@@ -120,6 +121,8 @@ class VerifyPlan:
         Called with each size and seed.
     reference_errors
         Known errors of the reference by size. New ones are added.
+    earlier
+        Results of the kernel so far, by size. New ones are added.
     """
 
     sizes: Sequence[str] | None = None
@@ -130,6 +133,7 @@ class VerifyPlan:
     time_limit: float = TIME_LIMIT
     progress: Progress = ignore_progress
     reference_errors: dict[str, ReferenceErrors] = field(default_factory=dict)
+    earlier: dict[str, EarlierResults] = field(default_factory=dict)
 
 
 def small_sizes(task: Task) -> list[str]:
@@ -219,6 +223,7 @@ def _verify_size(compiled: Compiled, size: str, plan: VerifyPlan) -> Report:
         seeds = seeds_for(task, size, plan.seed, timed=is_timed)
     first_spiked = plan.seed + _count_plain_seeds(task, size) if is_timed else math.inf
     known = plan.reference_errors.setdefault(size, ReferenceErrors())
+    earlier = plan.earlier.setdefault(size, EarlierResults())
     notes: list[str] = []
 
     def add_spikes_to(work: Workload) -> Workload:
@@ -241,7 +246,7 @@ def _verify_size(compiled: Compiled, size: str, plan: VerifyPlan) -> Report:
         plan.progress(f"{size}, seed {seed}")
         with _collect_finding(size, seed) as found:
             bound = bound.load(work) if bound else compiled.bind(work)
-            examiner = Examiner(bound, compiled.device, plan.time_limit, known, compiled)
+            examiner = Examiner(bound, compiled.device, plan.time_limit, known, compiled, earlier)
             if seed >= first_spiked:
                 report += examine_spikes(examiner)
             elif plan.repeat and seed == seeds[0]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,13 @@ from metalbench.kernel.prepare import compile_kernel
 from metalbench.task.dtypes import dtype
 from metalbench.task.workload import workload
 from metalbench.verify import Kind
-from metalbench.verify.examine import RUNS, Examiner, ReferenceErrors, examine_repeatedly
+from metalbench.verify.examine import (
+    RUNS,
+    EarlierResults,
+    Examiner,
+    ReferenceErrors,
+    examine_repeatedly,
+)
 from metalbench.verify.tolerance import ErrorNorms
 
 
@@ -213,3 +220,22 @@ def test_poison_is_recognised_in_every_type(device, name, shape):
     assert each.broken_guard() == ""
     if kind.is_float:
         assert np.isnan(each.array.astype(np.float32)).all()
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "found"),
+    [
+        (np.arange(9000.0), np.arange(9000.0), 1),
+        (np.arange(9000.0), np.arange(9000.0) + 1, None),
+        (np.float32([2.5]), np.float32([2.5]), 1),
+        # These may agree by chance.
+        (np.zeros(100), np.zeros(100), None),
+        (np.int32([1, 2]), np.int32([1, 2]), None),
+    ],
+)
+def test_earlier_results_find_the_seed(first: Any, then: Any, found: int | None) -> None:
+    earlier = EarlierResults()
+    earlier.keep(1, "y", first)
+    earlier.keep(2, "y", then)
+    assert earlier.find_seed(2, "y", then) == found
+    assert earlier.find_seed(2, "z", then) is None

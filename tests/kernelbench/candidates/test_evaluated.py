@@ -55,6 +55,12 @@ def test_evaluate_times_correct_python_and_reports_the_rest(tmp_path: Path) -> N
     assert any("its own kernels did" in each for each in json.loads(notes))
 
 
+def test_a_result_of_an_earlier_call_is_named(tmp_path: Path) -> None:
+    (found,) = evaluated(tmp_path, [answers.BY_SHAPE], "--no-timing")
+    assert found.outcome == "wrong result"
+    assert "; the result is that of an earlier call, with the inputs of seed " in found.message
+
+
 @pytest.mark.slow
 def test_every_class_of_bad_python(tmp_path: Path) -> None:
     texts = {
