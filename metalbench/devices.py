@@ -23,6 +23,8 @@ class DeviceKind:
     runs_mlx_on_metal: bool = False
     # MLX runs on the same GPU through CUDA: it has a stream to select, and TF32 products.
     runs_mlx_on_cuda: bool = False
+    # The device reports whether its GPU has Metal 4's tensors; other kinds run them anyway.
+    reports_tensors: bool = False
     # Metal's own compiler builds the kernels. Its language has no `double`, which the engine can
     # compile for other devices.
     has_double: bool = True
@@ -33,7 +35,11 @@ KINDS = {
     for each in (
         DeviceKind(name="cpu", is_simulated=True, faster_arithmetic=8.0),
         DeviceKind(
-            name="metal", compiles_whole_sources=True, runs_mlx_on_metal=True, has_double=False
+            name="metal",
+            compiles_whole_sources=True,
+            runs_mlx_on_metal=True,
+            reports_tensors=True,
+            has_double=False,
         ),
         DeviceKind(name="cuda", has_separate_memory=True, runs_mlx_on_cuda=True),
     )

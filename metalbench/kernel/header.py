@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from metalbench import _core
-from metalbench.devices import KINDS
+from metalbench.devices import KINDS, find_kind
 from metalbench.errors import CompileError, DeclarationError, suggestion
 from metalbench.expression import Expression, Parser
 from metalbench.kernel.source_files import include_folders, read_candidate_text
@@ -144,7 +144,9 @@ class PreferredDevice:
 
 def has_tensors(device: TargetDevice) -> bool:
     """Return whether the device's compiler has Metal 4's tensors."""
-    return device.kind != "metal" or bool(device.capabilities.get("tensors"))
+    if not find_kind(device.kind).reports_tensors:
+        return True
+    return bool(device.capabilities.get("tensors"))
 
 
 def is_preferred(variant: Kernel, device: TargetDevice, dtype: str | None) -> bool:

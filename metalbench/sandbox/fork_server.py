@@ -179,7 +179,9 @@ class ForkServer:
 
 def _end(end: socket.socket, child: subprocess.Popen[bytes]) -> None:
     end.close()
-    child.wait()
+    # Without the socket the server ends by itself, so Ctrl-C need not wait for it.
+    with suppress(KeyboardInterrupt):
+        child.wait()
 
 
 # The server's process.

@@ -113,10 +113,15 @@ def test_the_page_of_a_run_has_the_past_up_to_it(tmp_path: Path) -> None:
 def test_run_writes_a_page_with_its_past(tmp_path: Path) -> None:
     db, page = tmp_path / "results.db", tmp_path / "run.html"
     command = ["run", "relu", "--device", "cpu", "--size", "small", "--time", "0.05", "-q"]
-    for _ in range(2):
+    text = ""
+    # Each run chooses the form of MLX's function that it compares with. Only results against the
+    # same form are one past, and of four runs two have the same.
+    for _ in range(4):
         told = CliRunner().invoke(main, [*command, "--db", str(db), "--html", str(page)])
         assert told.exit_code == 0, told.output
-    text = page.read_text()
+        text = page.read_text()
+        if '<figure class="past">' in text:
+            break
     assert text.count('<figure class="past">') == 1
     assert "The roof: " in text
     assert "measured on this machine with plain kernels" in text
