@@ -92,7 +92,7 @@ OF_KERNELS = [
     for kernel in kernels_of(entry)
     for line, source in without_each_barrier(kernel.source)
 ]
-# The line before a barrier that checked builds do not miss. In the simulation the lanes of a product
+# The line before a barrier that checked builds do not miss. In the simulation the lanes of products
 # wait for each other, so the product of the next iteration orders the accesses. Metal promises no
 # such order.
 NOT_MISSED = {"tensor_attention.h": "gather.run(weights, some_values, out);"}
