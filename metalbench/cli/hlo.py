@@ -159,7 +159,14 @@ def compile_program(model: Path, emit: str | None, until: str | None, **options:
         echo_source(format_dot(block) if emit == "dot" else format_block(block))
         return
     made = build_split_plan(block, level, device=kind, choice=options["host"])
-    echo_source(made.format_steps() if emit == "plan" else format_source(made))
+    if emit == "plan":
+        echo_source(made.format_steps())
+        return
+    echo_source(format_source(made))
+    for step in made.steps:
+        if step.host_plan is not None:
+            echo_source(f"// Kernels of host region {step.host_run}, which the device cpu runs.")
+            echo_source(format_source(step.host_plan))
 
 
 @hlo.command(short_help="Time programs against XLA on the CPU and against MLX.")

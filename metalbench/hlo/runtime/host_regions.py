@@ -63,7 +63,7 @@ class DeviceRates:
     copied_bytes: float
 
 
-def rates_of_gpu(kind: str, cores: int = 0) -> DeviceRates:
+def assume_gpu_rates(kind: str, cores: int = 0) -> DeviceRates:
     """Return the assumed rates of a kind of GPU; they err on the side of a fast one.
 
     0 cores are unknown ones: those of an H100 or of an M4 Max. A core of an NVIDIA GPU has 128
@@ -77,7 +77,7 @@ def rates_of_gpu(kind: str, cores: int = 0) -> DeviceRates:
     return DeviceRates(cores or 40, 128 * 1.3e9, 5e11, 4e8, 3e-6, 5e-7, 1.5e-4, 1e11)
 
 
-def rates_of_host() -> DeviceRates:
+def assume_host_rates() -> DeviceRates:
     """Return the assumed rates of the `cpu` device, which err on the side of a slow one."""
     cores = usable_cores()
     return DeviceRates(cores, 2e9, min(cores * 5e9, 5e10), 1e9, 2e-6, 1e-7, 0.0, 1e10)
@@ -111,7 +111,7 @@ def _estimate_step(step: PlanStep, inlined: int, rates: DeviceRates) -> float:
         return rates.read_s + max(estimate_seconds(each, rates) for each in step.plans)
     work = (inlined + count_operation(operation).total) / max(len(step.kernels), 1)
     # Elements of a result do not depend on each other, also if one thread computes several.
-    chain = work / max(1, *(each.type.size for each in operation.results))
+    chain = work / max([1, *(each.type.size for each in operation.results)])
     found = 0.0
     for kernel in step.kernels:
         cores = min(rates.cores, -(-kernel.threads // kernel.group))
@@ -181,8 +181,8 @@ def _find_movable(block: Block) -> set[Operation]:
         for each in block.operations
         if each.name != "constant"
         and not has_side_effects(each)
-        and not _calls_host(each)
-        and (each.name in SEQUENTIAL or _count_bytes(each) <= SMALL_BYTES)
+        and not _has_opaque_call(each)
+        and (each.name in SEQUENTIAL or _is_small(each))
     ]
     after: set[Operation] = set()
     before: set[Operation] = set()
@@ -198,14 +198,14 @@ def _find_movable(block: Block) -> set[Operation]:
     return after & before
 
 
-def _calls_host(operation: Operation) -> bool:
+def _has_opaque_call(operation: Operation) -> bool:
     if operation.name in ("host_call", "custom_call"):
         return True
-    return any(_calls_host(each) for region in operation.regions for each in region.operations)
+    return any(_has_opaque_call(each) for region in operation.regions for each in region.operations)
 
 
-def _count_bytes(operation: Operation) -> int:
-    return sum(each.type.nbytes for each in (*operation.find_inputs(), *operation.results))
+def _is_small(operation: Operation) -> bool:
+    return _sum_bytes((*operation.find_inputs(), *operation.results)) <= SMALL_BYTES
 
 
 def _make_candidate(block: Block, operations: list[Operation]) -> Candidate:
@@ -250,7 +250,7 @@ def _estimate_gain(
     block: Block, candidate: Candidate, level: int, device: str, cores: int
 ) -> tuple[float, str]:
     """Return how many times faster a program is with a region, and the times as text."""
-    gpu, host = rates_of_gpu(device, cores), rates_of_host()
+    gpu, host = assume_gpu_rates(device, cores), assume_host_rates()
     before, after = _find_related(block, candidate)
     excluded = {*before, *after, *candidate.operations}
     others = [each for each in block.operations if each not in excluded and each.name != "constant"]
