@@ -164,6 +164,13 @@ class _Options(ErrorsAreMessages):
     "What decides: times that are measured on the device, or times that a model predicts for an "
     "Apple GPU such as m4, with probabilities."
 )
+@click.option(
+    "--held-out/--no-held-out",
+    default=True,
+    show_default=True,
+    help="Keep only what is also right, and not slower, at sizes and with inputs that no proposer "
+    "sees.",
+)
 @click.option("--size", metavar="NAME", help="Size to time; else the device's headline.")
 @dtype_option(default="float32", show_default=True, help="Element type.")
 @seed_option("Of the inputs and of the order of samples.")

@@ -269,11 +269,13 @@ def _loop(
     verifier: Verifier | PredictionVerifier
     if chip is not None:
         predictor = Predictor(chip)
-        verifier = PredictionVerifier(site, predictor, seed)
+        verifier = PredictionVerifier(site, predictor, seed, options["held_out"])
         profiler: Profiler = PredictionProfiler(site, predictor, seed=seed)
     else:
         plan, confirmation = Plan(seconds=seconds), Plan(seconds=CONFIRMATION * seconds)
-        verifier = Verifier(site, seed, plan, confirmation, settings.target)
+        verifier = Verifier(
+            *(site, seed, plan, confirmation, settings.target), holds_out=options["held_out"]
+        )
         shown = find_gpu_chip(options["predict"]) if options.get("predict") else None
         profiler = Profiler(site, seed=seed, plan=plan, chip=shown)
     tools = Tools(

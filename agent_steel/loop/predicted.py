@@ -11,9 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from statistics import NormalDist
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from agent_steel.attempt import Status
+from agent_steel.loop.held_out import PREDICTED_SLOWER, draw_cases
 from agent_steel.loop.profiler import (
     Profiler,
     WrongStartError,
@@ -21,9 +22,18 @@ from agent_steel.loop.profiler import (
     describe_text,
     list_predictions,
 )
-from agent_steel.loop.verifier import CandidateJudgement, Version, WrongRivalError
+from agent_steel.loop.verifier import (
+    CandidateJudgement,
+    Version,
+    WrongRivalError,
+    find_held_out_seed,
+    read_held_out,
+)
 from agent_steel.proposal import Diagnosis, Fact
+from agent_steel.roofline import Triers
+from metalbench.compare.head_to_head import Match, MatchRunner, run_match
 from metalbench.errors import MachineError, MetalBenchError
+from metalbench.measure.measurement import Plan
 from metalbench.profiling.gpu_calibration import COVERAGE
 from metalbench.profiling.prediction import (
     DECIDED,
@@ -42,7 +52,6 @@ from metalbench.verify import Kind
 if TYPE_CHECKING:
     from agent_steel.attempt import Attempt
     from agent_steel.loop.settings import SearchSubject
-    from agent_steel.roofline import Triers
     from metalbench.kernel.header import Kernel
     from metalbench.profiling.gpu_chips import GpuChip
     from metalbench.run.trial import Observer
@@ -97,6 +106,10 @@ class Predictor:
         return self._known[key]
 
 
+class TriersAndPlayers(Triers, MatchRunner, Protocol):
+    """The pool that runs trials and matches."""
+
+
 def verify_version(
     triers: Triers, subject: SearchSubject, version: Version, seed: int, observer: Observer
 ) -> Result:
@@ -115,12 +128,14 @@ class PredictionVerifier:
     """Verify candidates on the device, and compare predicted times with the best so far.
 
     A candidate is kept if it is faster with the probability DECIDED or more. If neither is, the
-    model cannot tell, and the candidate is reverted.
+    model cannot tell, and the candidate is reverted. With `holds_out` it must also be right in
+    held-out cases, and not be predicted slower at held-out sizes.
     """
 
-    triers: Triers
+    triers: TriersAndPlayers
     predictor: Predictor
     seed: int = 0
+    holds_out: bool = True
 
     def judge(
         self,
@@ -151,11 +166,59 @@ class PredictionVerifier:
         if isinstance(found, str):
             return CandidateJudgement(Status.REVERTED, f"it cannot be predicted: {found}")
         is_faster = probability_faster(found, rival) >= DECIDED
-        return CandidateJudgement(
-            Status.KEPT if is_faster else Status.REVERTED,
-            "" if is_faster else compare_predictions(found, rival),
-            predict_ratio(found, rival),
+        ratio = predict_ratio(found, rival)
+        if not is_faster:
+            return CandidateJudgement(Status.REVERTED, compare_predictions(found, rival), ratio)
+        if self.holds_out:
+            error = self._find_failure_held_out(subject, best, candidate, number, observer)
+            if error is not None:
+                return CandidateJudgement(*error, ratio)
+        return CandidateJudgement(Status.KEPT, "", ratio)
+
+    def _find_failure_held_out(
+        self,
+        subject: SearchSubject,
+        best: Version,
+        candidate: Version,
+        number: int,
+        observer: Observer | None,
+    ) -> tuple[Status, str] | None:
+        """Return status and error of a candidate that fails in a held-out case, else None."""
+        seed = find_held_out_seed(subject, self.seed, number)
+        cases = draw_cases(
+            *(subject.task, subject.size, seed), kernel=best.kernel, tunables=best.tunables
         )
+        for place, size in enumerate(cases.timed):
+            match = Match(
+                *(subject.entry, best.kernel, candidate.kernel, (best.name, candidate.name)),
+                dtype=subject.dtype,
+                size=size,
+                plan=Plan(seed=seed),
+                tunables=(best.tunables, candidate.tunables),
+                thorough=False,
+                held_out=cases.at(place),
+                timed=False,
+            )
+            outcome = run_match(self.triers, subject.device, match, observer or Silent())
+            error = read_held_out(match, outcome)
+            if error is not None:
+                return error
+            is_predicted = cases.is_timed and outcome.failure is None
+            if is_predicted and self._is_slower_at(subject, best, candidate, size):
+                return Status.REVERTED, PREDICTED_SLOWER
+        return None
+
+    def _is_slower_at(
+        self, subject: SearchSubject, best: Version, candidate: Version, size: str
+    ) -> bool:
+        """Return whether a candidate is predicted to be slower at a size."""
+        there = replace(subject, size=size)
+        rival, found = (
+            self.predictor.predict(there, each.kernel, each.tunables) for each in (best, candidate)
+        )
+        if isinstance(rival, str) or isinstance(found, str):
+            return False
+        return probability_faster(rival, found) >= DECIDED
 
 
 def _fail(result: Result) -> CandidateJudgement:

@@ -8,18 +8,21 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from agent_steel.attempt import OF_SCATTER, Status, Target, may_be_better, shortfall
+from agent_steel.loop.held_out import SLOWER, WRONG_CASE, draw_cases
 from metalbench.compare.head_to_head import Match, MatchRunner, run_match
 from metalbench.errors import MetalBenchError
 from metalbench.measure.measurement import Plan
 from metalbench.run.timed import like_seeds
 from metalbench.run.trial import Silent
-from metalbench.stats import Interval, spread_ratio
+from metalbench.stats import MARGIN, Interval, Verdict, spread_ratio
 from metalbench.verify import Kind
+from metalbench.verify.held_out import HeldOut
 
 if TYPE_CHECKING:
     from agent_steel.loop.settings import SearchSubject
+    from metalbench.compare.head_to_head import MatchOutcome
     from metalbench.kernel.header import Kernel
-    from metalbench.measure.measurement import SampleSet
+    from metalbench.measure.measurement import Measurement, SampleSet
     from metalbench.run.trial import Observer
     from metalbench.store.result import Failure
 
@@ -28,6 +31,9 @@ SECONDS, CONFIRMATION_SECONDS = 1.0, 3.0
 # this many times as long as before.
 MOST_REPEATS = 2
 LONGER = 3.0
+# Seeds of held-out cases begin this far after the others.
+HELD_OUT_SEEDS = 1_000_003
+UNCERTAIN = (Verdict.INCONCLUSIVE, Verdict.THROTTLED)
 
 
 class WrongRivalError(MetalBenchError):
@@ -61,8 +67,9 @@ class Verifier:
     """Compare candidates with the best version so far, each in a separate process.
 
     A candidate that is better by `target` is confirmed by a longer measurement on other inputs:
-    the best of many short measurements is biased (winner's curse). One that may be better, but
-    whose verdict is INCONCLUSIVE, is UNDECIDED until it was repeated MOST_REPEATS times.
+    the best of many short measurements is biased (winner's curse). With `holds_out` it must also be
+    right, and not slower, in held-out cases. One that may be better, but whose verdict is
+    INCONCLUSIVE, is UNDECIDED until it was repeated MOST_REPEATS times.
     """
 
     players: MatchRunner
@@ -70,6 +77,7 @@ class Verifier:
     plan: Plan = field(default_factory=lambda: Plan(seconds=SECONDS))
     confirmation: Plan = field(default_factory=lambda: Plan(seconds=CONFIRMATION_SECONDS))
     target: Target = Target.SPEED
+    holds_out: bool = True
 
     def judge(
         self,
@@ -111,10 +119,42 @@ class Verifier:
         if found.status is Status.KEPT:
             again = replace(match, plan=self._plan(confirmation, next(seeds)), thorough=False)
             found = _confirm(found, self._read_match(subject, again, observer))
+        if found.status is Status.KEPT and self.holds_out:
+            failed = self._find_failure_held_out(subject, match, number, observer)
+            if failed is not None:
+                return replace(found, status=failed[0], error=failed[1])
         if found.status is Status.UNDECIDED and repeat >= MOST_REPEATS:
             error = f"{found.error}, in {repeat + 1} measurements"
             return replace(found, status=Status.REVERTED, error=error)
         return found
+
+    def _find_failure_held_out(
+        self, subject: SearchSubject, match: Match, number: int, observer: Observer
+    ) -> tuple[Status, str] | None:
+        """Return status and error of a candidate that fails in a held-out case, else None."""
+        seed = find_held_out_seed(subject, self.seed, number)
+        cases = draw_cases(
+            *(subject.task, subject.size, seed), kernel=match.before, tunables=match.tunables[0]
+        )
+        for place, size in enumerate(cases.timed):
+            plan = replace(self.plan, seed=seed)
+            case = replace(
+                match,
+                size=size,
+                plan=plan,
+                thorough=False,
+                held_out=cases.at(place),
+                timed=cases.is_timed,
+            )
+            outcome = run_match(self.players, subject.device, case, observer)
+            if outcome.failure is None and _may_be_slower(outcome.measurement):
+                longer = replace(plan, seconds=LONGER * plan.seconds)
+                again = replace(case, plan=longer, held_out=HeldOut())
+                outcome = run_match(self.players, subject.device, again, observer)
+            error = read_held_out(match, outcome)
+            if error is not None:
+                return error
+        return None
 
     @staticmethod
     def _lengthen(plan: Plan, repeat: int) -> Plan:
@@ -150,6 +190,36 @@ class Verifier:
             outcome.measured_from,
             outcome.measured_to,
         )
+
+
+def find_held_out_seed(subject: SearchSubject, seed: int, number: int) -> int:
+    """Return the seed of the held-out cases of an attempt, which no other judgement of it uses."""
+    return next(like_seeds(subject.task, seed, skipped=HELD_OUT_SEEDS + 97 * number))
+
+
+def read_held_out(match: Match, outcome: MatchOutcome) -> tuple[Status, str] | None:
+    """Return status and error of a candidate by a match at a held-out size; None if it passed.
+
+    A size at which the rival is wrong says nothing. Messages of the match are left out, because
+    they name the case.
+    """
+    if outcome.failure is not None:
+        return None if outcome.wrong == match.names[0] else (Status.WRONG, WRONG_CASE)
+    measured = outcome.measurement
+    if measured is None or measured.ratio is None:
+        return None
+    ratio = measured.ratio
+    is_below = ratio.is_bounded and ratio.high < 1.0 - MARGIN
+    if measured.verdict is Verdict.SLOWER or (measured.verdict in UNCERTAIN and is_below):
+        return Status.REVERTED, SLOWER.format(ratio=ratio.value)
+    return None
+
+
+def _may_be_slower(measured: Measurement | None) -> bool:
+    """Return whether a measurement is uncertain, and its estimate is that a kernel is slower."""
+    if measured is None or measured.ratio is None or measured.verdict not in UNCERTAIN:
+        return False
+    return measured.ratio.value < 1.0 - MARGIN
 
 
 def _fail(match: Match, failure: Failure, wrong: str | None) -> CandidateJudgement:

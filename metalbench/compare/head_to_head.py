@@ -23,6 +23,7 @@ from metalbench.store.result import DeviceFacts, Failure
 from metalbench.task.workload import workload
 from metalbench.verify import Kind, VerifyPlan
 from metalbench.verify.examine import ReferenceErrors
+from metalbench.verify.held_out import HeldOut, HeldOutVerifier
 from metalbench.verify.report import make_finding
 
 if TYPE_CHECKING:
@@ -38,8 +39,9 @@ class Contest:
     `size` None is the task's headline size on the device. `tunables` are those that differ from
     each kernel's defaults. With `knows_before`, `before` is known to be correct and is not verified
     again. Both are verified at the timed size and at `also_sizes`; with `thorough` at all sizes and
-    in a checked build, as `metalbench run` does. `reference_errors` are those by size, as
-    far as known; new ones are added.
+    in a checked build, as `metalbench run` does. With `held_out`, only `after` is verified, in
+    these cases and at the timed size; cases in which `before` fails, too, are left out.
+    `reference_errors` are those by size, as far as known; new ones are added.
     """
 
     task: Task
@@ -53,6 +55,7 @@ class Contest:
     knows_before: bool = False
     also_sizes: tuple[str, ...] = ()
     thorough: bool = False
+    held_out: HeldOut | None = None
     reference_errors: dict[str, ReferenceErrors] = field(default_factory=dict)
 
     def size_on(self, device: TimedDevice) -> str:
@@ -116,8 +119,7 @@ def run_contest(
     """Verify both kernels and time them, as `head_to_head`; calls `enter` with every stage."""
     task, size = contest.task, contest.size_on(device)
     builds = contest.builds_on(device)
-    for side in range(int(contest.knows_before), 2):
-        check_side(device, contest, side, enter, builds[side])
+    verify_contest(device, contest, builds, enter)
     older, newer = (each.plain for each in builds)
     work = workload(task, size, dtype_name=contest.dtype, seed=contest.plan.seed)
     known = contest.reference_errors.setdefault(size, ReferenceErrors())
@@ -135,6 +137,27 @@ def run_contest(
         contest, audits[1], contest.names[1], samples.candidate_ns, samples.candidate_window
     )
     return measured
+
+
+def verify_contest(
+    device: Device,
+    contest: Contest,
+    builds: tuple[Builds, Builds],
+    enter: Callable[[Stage], None] = _ignore_stage,
+) -> None:
+    """Verify the kernels of a contest; raise WrongKernelError."""
+    if contest.held_out is None:
+        for side in range(int(contest.knows_before), 2):
+            check_side(device, contest, side, enter, builds[side])
+        return
+    enter(Stage.VERIFY_ALL)
+    before, after = builds
+    held_out = HeldOutVerifier(after, before, contest.plan.seed, contest.reference_errors)
+    size = contest.size_on(device)
+    if not held_out.passes_other_at(size):
+        message = f"it is not correct at the held-out size {size}"
+        raise WrongKernelError(contest.names[0], message, Kind.WRONG_RESULT)
+    _expect_right(held_out.verify(contest.held_out, size), contest.names[1])
 
 
 def _measure_pairs(
@@ -254,6 +277,7 @@ class Match:
 
     With `thorough`, `after` is verified as `metalbench run` does, else at the timed size and
     `also_sizes`; `before` likewise, unless it is known to be correct. Fields are as in `Contest`.
+    Without `timed` the kernels are only verified.
     """
 
     entry: Entry
@@ -267,6 +291,8 @@ class Match:
     knows_before: bool = True
     also_sizes: tuple[str, ...] = ()
     thorough: bool = True
+    held_out: HeldOut | None = None
+    timed: bool = True
 
     def contest(self) -> Contest:
         """Load the task; raises TaskError if that fails."""
@@ -282,12 +308,15 @@ class Match:
             knows_before=self.knows_before,
             also_sizes=self.also_sizes,
             thorough=self.thorough,
+            held_out=self.held_out,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class MatchOutcome:
     """The outcome of a match: a measurement with `after` as its candidate, or a failure.
+
+    A match that is not timed, and has no failure, has neither of the two.
 
     `wrong` is the name of the kernel that was found to be incorrect; None if that is unknown, as
     after the death of a process. `measured_from` and `measured_to` are instants of the system's
@@ -346,7 +375,7 @@ def play(
     the kernel is in the outcome. Raises MachineError if the machine is at fault, Disturbed if the
     system ended a run because of other processes, and DeclarationError if the task is wrong.
     """
-    return _MatchRun(device, match.contest(), observer, wait_until_quiet).run()
+    return _MatchRun(device, match.contest(), observer, wait_until_quiet, timed=match.timed).run()
 
 
 def precompile(device: Device, match: Match, *, checked: bool) -> None:
@@ -371,7 +400,10 @@ class _MatchRun:
         contest: Contest,
         observer: Observer,
         wait_until_quiet: Callable[[], None] | None,
+        *,
+        timed: bool,
     ) -> None:
+        self._timed = timed
         self._device = device
         self._contest = contest
         self._observer = observer
@@ -385,12 +417,16 @@ class _MatchRun:
         failure: Failure | None = None
         wrong: str | None = None
         try:
-            measured = run_contest(
-                self._device,
-                self._contest,
-                enter=self._enter,
-                progress=self._observer.stage_progress,
-            )
+            if self._timed:
+                measured = run_contest(
+                    self._device,
+                    self._contest,
+                    enter=self._enter,
+                    progress=self._observer.stage_progress,
+                )
+            else:
+                builds = self._contest.builds_on(self._device)
+                verify_contest(self._device, self._contest, builds, self._enter)
         except Disturbed:
             raise
         except Exception as error:

@@ -195,7 +195,9 @@ class Input(Array):
     """An input and its distribution. Seed 0 is plain, every further seed has one variation.
 
     Inputs with the same non-empty `stream` use the same random numbers. `together` forbids to mix
-    elements with those of another workload, and to enlarge single elements.
+    elements with those of another workload, and to enlarge single elements. The elements of an
+    `exchangeable` input are independent and of one distribution, so that they may be in any order,
+    and be there several times.
     """
 
     distribution: str
@@ -203,6 +205,7 @@ class Input(Array):
     variations: tuple[Variation, ...] = ()
     stream: str = field(default="", kw_only=True)
     together: bool = field(default=False, kw_only=True)
+    exchangeable: bool = field(default=False, kw_only=True)
 
     def also(self, *variations: Variation) -> Input:
         """Return this input with additional variations, for the seeds after the existing ones."""
@@ -250,7 +253,8 @@ def normal(*dims: str | int, mean: float = 0.0, deviation: float = 1.0) -> Input
         values = draw_standard_normal(random, shape)
         return _scale_and_shift(values, np.float32(deviation), np.float32(mean))
 
-    return Input(_shape(dims), None, f"normal({mean:g}, {deviation:g})", draw, STANDARD)
+    name = f"normal({mean:g}, {deviation:g})"
+    return Input(_shape(dims), None, name, draw, STANDARD, exchangeable=True)
 
 
 def tied(*dims: str | int) -> Input:
@@ -279,7 +283,7 @@ def uniform(*dims: str | int, low: float = 0.0, high: float = 1.0) -> Input:
         values = draw_uniform(random, shape)
         return _scale_and_shift(values, np.float32(high - low), np.float32(low))
 
-    return Input(_shape(dims), None, f"uniform({low:g}, {high:g})", draw)
+    return Input(_shape(dims), None, f"uniform({low:g}, {high:g})", draw, exchangeable=True)
 
 
 def positive(*dims: str | int) -> Input:
@@ -291,7 +295,7 @@ def positive(*dims: str | int) -> Input:
         values = draw_standard_normal(random, shape)
         return change_in_blocks(values, lambda part: np.exp(part, out=part))
 
-    return Input(_shape(dims), None, "lognormal(0, 1)", draw)
+    return Input(_shape(dims), None, "lognormal(0, 1)", draw, exchangeable=True)
 
 
 def integers(*dims: str | int, low: str | int = 0, high: str | int, dtype: str = "uint32") -> Input:
@@ -305,7 +309,7 @@ def integers(*dims: str | int, low: str | int = 0, high: str | int, dtype: str =
         bounds = first.evaluate(values), last.evaluate(values)
         return random.integers(*bounds, size=shape, dtype=np.int64).astype(kind.numpy)
 
-    return Input(_shape(dims), kind, f"integers({first}, {last})", draw)
+    return Input(_shape(dims), kind, f"integers({first}, {last})", draw, exchangeable=True)
 
 
 def distinct(*dims: str | int, below: str | int) -> Input:

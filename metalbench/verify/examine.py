@@ -463,7 +463,7 @@ def add_spikes(plain: Workload) -> Workload | None:
         work = replace(plain, inputs=inputs)
         # An oracle may raise TaskError for spikes that are too high.
         with suppress(TaskError), np.errstate(all="ignore"):
-            if _stays_finite(work):
+            if stays_finite(work):
                 return work
     return None
 
@@ -522,7 +522,7 @@ def _place_spikes(values: Array, places: Array, outputs: int, shrink: float) -> 
     return spiked.reshape(values.shape)
 
 
-def _stays_finite(work: Workload) -> bool:
+def stays_finite(work: Workload) -> bool:
     """Return whether every output is finite, with a margin for intermediate sums of a kernel.
 
     Outputs may be infinite if inputs are.

@@ -39,7 +39,7 @@ START = kernel_with(4000, 3000, 0)
 
 
 class Verified(Simulated):
-    """Trials of texts with WRONG in them are incorrect. Matches must not be played."""
+    """Trials of texts with WRONG in them are incorrect. Matches must not be timed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -102,6 +102,7 @@ def test_probabilities_decide(subject: SearchSubject, session: Session) -> None:
     workers = session.workers
     assert isinstance(workers, Verified)
     assert not workers.played
+    assert [each.timed for each in workers.held_out] == [False] * 2
     assert [each.timed for each in workers.trials] == [False] * len(workers.trials)
     assert len(workers.trials) == 5
     assert searches.start == baseline

@@ -35,7 +35,7 @@ class Scattering(Simulated):
     """Times that scatter as far as a text says."""
 
     def play(self, device: DeviceFacts, match: Match, observer: Observer) -> MatchOutcome:
-        self.played.append(match)
+        (self.played if match.held_out is None else self.held_out).append(match)
         random = np.random.default_rng(match.plan.seed)
         before, after = (
             (1000.0 + kernel.resolve_tunables()["WORK"])
