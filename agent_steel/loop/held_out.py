@@ -76,8 +76,8 @@ def draw_cases(
     key = hashlib.sha256(f"{task.name}/held out/{size}/{seed}".encode()).digest()
     random = np.random.Generator(np.random.Philox(int.from_bytes(key[:16], "little")))
     draw = _Draw(task, size, random, kernel, tunables or {})
-    timed = tuple(draw.timed_sizes())
-    verified = tuple(draw.verified_sizes())
+    timed = tuple(draw.sizes_to_time())
+    verified = tuple(draw.sizes_to_verify())
     most = max(task.bytes(each, task.dtypes[0]) for each in verify.small_sizes(task) or [size])
     checked = [each for each in verified if task.bytes(each, task.dtypes[0]) <= most]
     changed = max(verified, key=task.flops, default=size)
@@ -99,7 +99,7 @@ class _Draw:
     kernel: Kernel | None
     tunables: Mapping[str, int]
 
-    def timed_sizes(self) -> Iterator[str]:
+    def sizes_to_time(self) -> Iterator[str]:
         """Yield up to two sizes of comparable work, of which the first one is not less."""
         if self.task.draw is not None:
             yield from self._nearest_drawn()
@@ -121,9 +121,9 @@ class _Draw:
         ]
         return sorted(several, key=lambda each: max(self._distances(each)))[:2]
 
-    def verified_sizes(self) -> Iterator[str]:
+    def sizes_to_verify(self) -> Iterator[str]:
         """Yield sizes of no more than comparable work: random ones, and ones with a long extent."""
-        several = self._drawn_sizes() if self.task.draw is not None else self._extreme_sizes()
+        several = self._draw_sizes() if self.task.draw is not None else self._list_extreme_sizes()
         known = self.task.extents(self.size)
         found = [
             each
@@ -138,10 +138,10 @@ class _Draw:
             ):
                 yield each
 
-    def _drawn_sizes(self) -> Iterable[str]:
+    def _draw_sizes(self) -> Iterable[str]:
         return [draw_size(self.task, int(self.random.integers(1 << 31))) for _ in range(4)]
 
-    def _extreme_sizes(self) -> Iterator[str]:
+    def _list_extreme_sizes(self) -> Iterator[str]:
         """Yield sizes with one extent beyond the search's, and ones next to powers of two."""
         extents = self.task.extents(self.size)
         names = list(extents)

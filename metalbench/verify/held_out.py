@@ -138,8 +138,8 @@ class HeldOutVerifier:
             lambda builds: self._at(builds.plain, timed, timed=timed),
             lambda builds: self._elsewhere(builds.plain, timed),
             *(self._at_size(size) for size in cases.sizes),
-            *(self._checked(size) for size in cases.checked_sizes),
-            *self._changed(cases),
+            *(self._check_size(size) for size in cases.checked_sizes),
+            *self._check_changes(cases),
         ]
         for check in checks:
             report = check(self.builds)
@@ -162,7 +162,7 @@ class HeldOutVerifier:
     def _at_size(self, size: str) -> Callable[[Builds], Report]:
         return lambda builds: self._at(builds.plain, size)
 
-    def _checked(self, size: str) -> Callable[[Builds], Report]:
+    def _check_size(self, size: str) -> Callable[[Builds], Report]:
         return lambda builds: verify_checked(builds, sizes=[size], seed=self.seed)
 
     def _at(self, compiled: Compiled, size: str, *, timed: str | None = None) -> Report:
@@ -181,7 +181,7 @@ class HeldOutVerifier:
         )
         return verify_compiled(compiled, plan)
 
-    def _changed(self, cases: HeldOut) -> Iterator[Callable[[Builds], Report]]:
+    def _check_changes(self, cases: HeldOut) -> Iterator[Callable[[Builds], Report]]:
         seed = 2 * self.seed + 1
         for name in cases.changes:
             task = change_task(self.builds.task, name)

@@ -129,7 +129,7 @@ PLANTS = {
     "is slow for other rows": _slow_if("rows != 48"),
     "is slow where columns are not a multiple of four": _slow_if("cols % 4 != 0"),
     "is slow for larger sizes": _slow_if("rows * cols > 3072"),
-    "is slow where columns are no power of two": _slow_if("(cols & (cols - 1)) != 0"),
+    "is slow unless columns are a power of two": _slow_if("(cols & (cols - 1)) != 0"),
     "takes quadratic time beyond the timed columns": Plant(
         kernel(begin="if (cols > 64 || rows > 48) waste = 4 * cols;"), is_slow=True
     ),
