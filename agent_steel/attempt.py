@@ -67,6 +67,9 @@ class Attempt:
     attempt at the time of the judgement; None means the parent. The device was reserved between
     `measured_from` and `measured_to`, in seconds of a clock shared by all processes. Times are ISO
     8601 in UTC. `wording` is the diagnosis as the proposer phrased it.
+
+    With several objectives `objectives` has the ratio of each by name, and `ratio` is their
+    geometric mean. `island` is that of a population, and `crossed` the number of the second parent.
     """
 
     number: int
@@ -95,6 +98,9 @@ class Attempt:
     measured_to: float | None = None
     rival: int | None = None
     wording: str = ""
+    objectives: Mapping[str, Interval] = field(default_factory=dict)
+    island: int | None = None
+    crossed: int | None = None
 
 
 # Targets of the optimisation: their descriptions, and the rule for a better candidate.

@@ -21,6 +21,14 @@ _UNDO = {
     9: ("DROP TABLE exchanges",),
     10: ("ALTER TABLE runs DROP COLUMN project_revision",),
     11: ("ALTER TABLE records DROP COLUMN author",),
+    12: (
+        *(
+            f"ALTER TABLE attempts DROP COLUMN {name}"
+            for name in ("objectives", "island", "crossed")
+        ),
+        "ALTER TABLE exchanges DROP COLUMN call",
+        "DROP TABLE diagnoses",
+    ),
 }
 
 

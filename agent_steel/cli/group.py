@@ -7,7 +7,16 @@ from typing import Any
 
 import click
 
-from agent_steel.cli.history import TARGETS, diff, export, history, log, plot, show
+from agent_steel.cli.history import (
+    TARGETS,
+    diff,
+    export,
+    history,
+    log,
+    objectives_option,
+    plot,
+    show,
+)
 from agent_steel.models.providers.presets import model_options, provider_option
 from agent_steel.proposers import TUNER
 from agent_steel.welding.command import welder_command
@@ -18,7 +27,6 @@ from metalbench.cli.options import (
     dtype_option,
     kernel_options,
     limit_options,
-    objective_option,
     seed_option,
     time_option,
 )
@@ -160,9 +168,10 @@ class _Options(ErrorsAreMessages):
     "balanced: either, at neither's expense. compute, memory: what is FASTER, of kernels that "
     "are nearer to that roof; others are left alone.",
 )
-@objective_option(
+@objectives_option(
     "What decides: times that are measured on the device, or times that a model predicts for an "
-    "Apple GPU such as m4, with probabilities."
+    "Apple GPU such as m4, with probabilities. Of several, such as predicted:m1,predicted:m4, a "
+    "version must be better on one, and worse on none."
 )
 @click.option(
     "--held-out/--no-held-out",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,6 @@ from metalbench.cli.options import (
     complete_names,
     dtype_option,
     kernel_options,
-    objective_option,
     store_option,
     writable,
     writable_picture,
@@ -269,12 +269,23 @@ TARGETS = ("speed", "compute", "memory", "stable", "balanced")
 FILE = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
 
 
+def objectives_option(text: str) -> Callable[[Any], Any]:
+    """``--objective``: one or several of measured times and predicted times; `text` is its help."""
+    return click.option(
+        "--objective",
+        default="time",
+        show_default=True,
+        metavar="[time|predicted:CHIP],...",
+        help=text,
+    )
+
+
 def _select(command: Any) -> Any:
     """NAME, and which of its histories is meant."""
     for option in (
         kernel_options,
         on_option,
-        objective_option("Of measured or of predicted times."),
+        objectives_option("Whose histories, as `--objective` of the search."),
         dtype_option(default="float32", show_default=True, help="Element type."),
         click.option("--size", metavar="NAME", help="Size; else the device's headline."),
         click.argument("name", shell_complete=complete_names),
@@ -312,7 +323,7 @@ def export(name: str, out: Path | None, force: bool, **options: Any) -> None:
             f"is; `agent_steel --kernel-name {name} --loop` makes some"
         )
     best = lineage.best(lineage.root(start))
-    device = subject.target_device
+    device = subject.variant_device
     predicted_for = device.name if subject.chip is not None else ""
     if out is not None and str(out) == "-":
         echo_source(text_of(best, predicted_for), nl=False)

@@ -39,6 +39,9 @@ def outcome(attempt: Attempt, *, is_predicted: bool = False) -> str:
 
     how = ", predicted" if is_predicted else ""
     ratio = "" if attempt.ratio is None else f"{how} {numbers.ratio(attempt.ratio)}"
+    if attempt.objectives:
+        each_one = (f"{name} {numbers.ratio(each)}" for name, each in attempt.objectives.items())
+        ratio += f" ({', '.join(each_one)})"
     if (steady := merit(Target.STABLE, attempt.ratio, attempt.steadiness)) != 1.0:
         ratio += f", {steady:.2g}x as steady"
     reason = "" if attempt.status in (Status.KEPT, Status.BASELINE) else f": {why(attempt)}"
@@ -212,10 +215,16 @@ def _next_steps(
             f"`agent_steel export {name} --out {name}.best.metal{export_options}` writes the best "
             "version."
         )
-    chips = sorted({each.chip.name for each in improved if each.chip is not None})
+    chips = sorted(
+        {chip.name for each in improved for chip in (each.chip, *each.others) if chip is not None}
+    )
+    if improved and improved[0].others:
+        lines.append(
+            "A gain is the geometric mean over the objectives, as `agent_steel history` shows them."
+        )
     if chips:
         lines.append(
-            f"Gains are predicted for {', '.join(chips)} by a model, and were not measured. "
+            f"Gains on {', '.join(chips)} are predicted by a model, and were not measured. "
             "`metalbench run` on a Mac measures them."
         )
     elif improved:
@@ -296,6 +305,7 @@ def as_json(attempt: Attempt) -> dict[str, Any]:
         "tunables": dict(attempt.tunables),
         "ratio": _interval(attempt.ratio),
         "steadiness": _interval(attempt.steadiness),
+        "objectives": {name: _interval(each) for name, each in attempt.objectives.items()},
         "error": attempt.error,
         "proposer": attempt.proposer,
         "model": attempt.model,

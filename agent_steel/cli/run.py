@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from agent_steel.proposal import Proposer
     from metalbench.cli.machine import Machine
     from metalbench.compare import Ruling
+    from metalbench.profiling.gpu_chips import GpuChip
     from metalbench.run.trial import Described
     from metalbench.store.store import Store
 
@@ -43,6 +44,9 @@ def tell_plan(
 
     device, chip = subjects[0].device, subjects[0].chip
     out.print(f"On {device.kind} ({device.name}):", soft_wrap=True)
+    if subjects[0].others:
+        objectives = ", ".join(subjects[0].objectives)
+        out.print(f"Better on at least one of {objectives}, and worse on none of them.")
     if chip is not None:
         out.print(f"It only verifies. Times are predicted for {chip.name}, not measured.")
     for each in subjects:
@@ -252,10 +256,11 @@ def _loop(
     from agent_steel.cli.report import ProgressPrinter
     from agent_steel.device_lock import DeviceLock
     from agent_steel.loop import Loop
+    from agent_steel.loop.objectives import SeveralVerifier
     from agent_steel.loop.predicted import PredictionProfiler, PredictionVerifier, Predictor
     from agent_steel.loop.profiler import Profiler
     from agent_steel.loop.search import Tools
-    from agent_steel.loop.verifier import Verifier
+    from agent_steel.loop.verifier import CandidateVerifier, Verifier
     from metalbench.measure.measurement import Plan
     from metalbench.profiling.prediction import find_gpu_chip
 
@@ -265,22 +270,27 @@ def _loop(
     assert site is not None
     view = LiveView if log.is_terminal else ProgressPrinter
     listener = view(log, lambda: proposer.usage)
-    chip = subjects[0].chip
+    chip, others = subjects[0].chip, subjects[0].others
+    holds_out = options["held_out"]
     verifier: Verifier | PredictionVerifier
     if chip is not None:
         predictor = Predictor(chip)
-        verifier = PredictionVerifier(site, predictor, seed, options["held_out"])
-        profiler: Profiler = PredictionProfiler(site, predictor, seed=seed)
+        verifier = PredictionVerifier(site, predictor, seed, holds_out and not others)
+        profiler: Profiler = PredictionProfiler(site, predictor, seed=seed, others=others)
     else:
         plan, confirmation = Plan(seconds=seconds), Plan(seconds=CONFIRMATION * seconds)
         verifier = Verifier(
-            *(site, seed, plan, confirmation, settings.target), holds_out=options["held_out"]
+            *(site, seed, plan, confirmation, settings.target), holds_out=holds_out and not others
         )
-        shown = find_gpu_chip(options["predict"]) if options.get("predict") else None
-        profiler = Profiler(site, seed=seed, plan=plan, chip=shown)
+        shown = [find_gpu_chip(options["predict"])] if options.get("predict") else []
+        chips = list(dict.fromkeys([*others, *shown]))
+        profiler = Profiler(site, seed=seed, plan=plan, chips=chips)
+    judge: CandidateVerifier = verifier
+    if others:
+        judge = SeveralVerifier(verifier, tuple(map(Predictor, others)), holds_out)
     tools = Tools(
         history,
-        verifier,
+        judge,
         profiler,
         lock,
         proposer,
@@ -326,9 +336,9 @@ def subjects_for(options: Mapping[str, Any], device: Described) -> list[SearchSu
     from metalbench.kernel.prepare import check_written_for
     from metalbench.run.trial import device_facts
 
-    chip = find_objective_chip(options.get("objective", "time"))
-    if chip is not None:
-        _check_predicted(options)
+    chip, others = find_objectives(options.get("objective", "time"))
+    if chip is not None or others:
+        _check_predicted(options, is_measured=chip is None)
     names = options["kernel_names"]
     if not (names or options["set_name"] or options["everything"]):
         raise click.UsageError(
@@ -346,16 +356,31 @@ def subjects_for(options: Mapping[str, Any], device: Described) -> list[SearchSu
         size = options["size"] or (task.headline if chip else task.headline_on(device))
         task.check_size(size)
         facts = device_facts(device)
-        subjects.append(SearchSubject(entry, kernel, options["dtype"], size, facts, chip))
+        subjects.append(SearchSubject(entry, kernel, options["dtype"], size, facts, chip, others))
     if not subjects:
         raise click.UsageError(f"no kernel is written for {options['dtype']}")
     return subjects
 
 
-def _check_predicted(options: Mapping[str, Any]) -> None:
-    """Raise click.UsageError for options that need a measurement."""
+def find_objectives(text: str) -> tuple[GpuChip | None, tuple[GpuChip, ...]]:
+    """Return the chip of the objective that leads, None if it is measured, and further chips.
+
+    Measured times lead wherever they are in the list. Raise click.UsageError.
+    """
+    names = [each.strip() for each in text.split(",")]
+    if twice := next((each for each in names if names.count(each) > 1), ""):
+        raise click.UsageError(f"--objective: {twice} is there twice")
+    is_measured = any(each in ("time", "measured") for each in names)
+    found = [find_objective_chip(each) for each in names if each not in ("time", "measured")]
+    chips = [each for each in found if each is not None]
+    return (None, tuple(chips)) if is_measured else (chips[0], tuple(chips[1:]))
+
+
+def _check_predicted(options: Mapping[str, Any], *, is_measured: bool) -> None:
+    """Raise click.UsageError for options that need a measurement, or only a measurement."""
     objective = options["objective"]
-    for name in ("record", "gputrace", "on", "predict"):
+    names = ("record",) if is_measured else ("record", "gputrace", "on", "predict")
+    for name in names:
         if options.get(name):
             raise click.UsageError(f"--{name}: expected none with --objective {objective}")
     if options.get("target", "speed") != "speed":
@@ -467,7 +492,7 @@ def _apply(log: Console, ended: LoopResult, options: dict[str, Any]) -> None:
             path = apply_attempt(
                 each.subject.entry,
                 each.best,
-                each.subject.target_device,
+                each.subject.variant_device,
                 options["kernels"],
                 is_predicted=each.subject.chip is not None,
             )

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _PLAIN = (
     *("session", "task", "dtype", "size", "parent", "rival", "round", "source_key", "diagnosis"),
     *("wording", "summary", "technique", "proposer", "model", "error", "proposed_at", "judged_at"),
-    *("measured_from", "measured_to"),
+    *("measured_from", "measured_to", "island", "crossed"),
 )
 _INTERVALS = ("ratio", "steadiness")
 _USAGE = ("tokens_in", "tokens_out", "cost", "requests")
@@ -45,6 +45,7 @@ _NAMES = (
     *(f"{name}{end}" for name in _INTERVALS for end in ("", "_low", "_high")),
     *_USAGE,
     *_PLAIN,
+    "objectives",
 )
 SELECTED = ", ".join(_NAMES)
 PREDICTED = "predicted"
@@ -96,7 +97,20 @@ def columns_of(attempt: Attempt) -> dict[str, object]:
         **{name: getattr(usage, name) for name in _USAGE},
         "tunables": json.dumps(dict(attempt.tunables)),
         "fate": attempt.status.value,
+        "objectives": _write_objectives(attempt.objectives),
     }
+
+
+def _write_objectives(objectives: Mapping[str, Interval]) -> str | None:
+    """Return the ratios by objective as JSON; None for a single objective."""
+    if not objectives:
+        return None
+    return json.dumps({name: _write_interval(each) for name, each in objectives.items()})
+
+
+def _write_interval(interval: Interval) -> list[float | None]:
+    ends = (interval.low, interval.high) if interval.is_bounded else (None, None)
+    return [interval.value, *ends]
 
 
 def _ends(name: str, interval: Interval | None) -> dict[str, object]:
@@ -119,14 +133,20 @@ def attempt_of(row: Sequence[Any]) -> Attempt:
         usage=Usage(**{name: found[name] for name in _USAGE}),
         ratio=_interval(found, "ratio"),
         steadiness=_interval(found, "steadiness"),
+        objectives={
+            name: _make_interval(*each)
+            for name, each in json.loads(found["objectives"] or "{}").items()
+        },
         **{name: found[name] for name in _PLAIN},
     )
 
 
 def _interval(found: dict[str, Any], name: str) -> Interval | None:
     value, low, high = (found[f"{name}{end}"] for end in ("", "_low", "_high"))
-    if value is None:
-        return None
+    return None if value is None else _make_interval(value, low, high)
+
+
+def _make_interval(value: float, low: float | None, high: float | None) -> Interval:
     return Interval(value, -math.inf if low is None else low, math.inf if high is None else high)
 
 

@@ -18,6 +18,7 @@ from agent_steel.loop.held_out import PREDICTED_SLOWER, draw_cases
 from agent_steel.loop.profiler import (
     Profiler,
     WrongStartError,
+    describe_objectives,
     describe_past,
     describe_text,
     list_predictions,
@@ -27,12 +28,14 @@ from agent_steel.loop.verifier import (
     Version,
     WrongRivalError,
     find_held_out_seed,
+    list_matches,
     read_held_out,
 )
 from agent_steel.proposal import Diagnosis, Fact
 from agent_steel.roofline import Triers
-from metalbench.compare.head_to_head import Match, MatchRunner, run_match
+from metalbench.compare.head_to_head import MatchRunner, run_match
 from metalbench.errors import MachineError, MetalBenchError
+from metalbench.kernel.header import device_names
 from metalbench.measure.measurement import Plan
 from metalbench.profiling.gpu_calibration import COVERAGE
 from metalbench.profiling.prediction import (
@@ -89,14 +92,16 @@ class Predictor:
         self, subject: SearchSubject, kernel: Kernel, tunables: Mapping[str, int]
     ) -> Prediction | str:
         """Return the prediction of a version, or why there is none. Raise MachineError."""
-        values = tuple(sorted(kernel.resolve_tunables(tunables, dtype=subject.dtype).items()))
-        key = (subject.place, kernel.hash, values)
+        # The values of the device that leads are those of all objectives.
+        values = kernel.resolve_tunables(tunables, dtype=subject.dtype)
+        key = (subject.place, kernel.hash, tuple(sorted(values.items())))
         if key not in self._known:
             try:
                 self._known[key] = predict_kernel(
-                    *(kernel, subject.task, subject.size, self.chip),
+                    kernel.on(device_names(self.chip.target)),
+                    *(subject.task, subject.size, self.chip),
                     dtype_name=subject.dtype,
-                    tunables=tunables,
+                    tunables=values,
                     seed=self.seed,
                 )
             except MachineError:
@@ -170,55 +175,50 @@ class PredictionVerifier:
         if not is_faster:
             return CandidateJudgement(Status.REVERTED, compare_predictions(found, rival), ratio)
         if self.holds_out:
-            error = self._find_failure_held_out(subject, best, candidate, number, observer)
+            error = self.find_failure_held_out(
+                subject, best, candidate, number, observer or Silent()
+            )
             if error is not None:
                 return CandidateJudgement(*error, ratio)
         return CandidateJudgement(Status.KEPT, "", ratio)
 
-    def _find_failure_held_out(
+    def find_failure_held_out(
         self,
         subject: SearchSubject,
         best: Version,
         candidate: Version,
         number: int,
-        observer: Observer | None,
+        observer: Observer,
     ) -> tuple[Status, str] | None:
         """Return status and error of a candidate that fails in a held-out case, else None."""
         seed = find_held_out_seed(subject, self.seed, number)
         cases = draw_cases(
             *(subject.task, subject.size, seed), kernel=best.kernel, tunables=best.tunables
         )
-        for place, size in enumerate(cases.timed):
-            match = Match(
-                *(subject.entry, best.kernel, candidate.kernel, (best.name, candidate.name)),
-                dtype=subject.dtype,
-                size=size,
-                plan=Plan(seed=seed),
-                tunables=(best.tunables, candidate.tunables),
-                thorough=False,
-                held_out=cases.at(place),
-                timed=False,
-            )
-            outcome = run_match(self.triers, subject.device, match, observer or Silent())
+        matches = list_matches(subject, best, candidate, cases, Plan(seed=seed), timed=False)
+        for size, match in zip(cases.timed, matches, strict=True):
+            outcome = run_match(self.triers, subject.device, match, observer)
             error = read_held_out(match, outcome)
             if error is not None:
                 return error
-            is_predicted = cases.is_timed and outcome.failure is None
-            if is_predicted and self._is_slower_at(subject, best, candidate, size):
+            if not cases.is_timed or outcome.failure is not None:
+                continue
+            there = replace(subject, size=size)
+            if is_predicted_slower(self.predictor, there, best, candidate):
                 return Status.REVERTED, PREDICTED_SLOWER
         return None
 
-    def _is_slower_at(
-        self, subject: SearchSubject, best: Version, candidate: Version, size: str
-    ) -> bool:
-        """Return whether a candidate is predicted to be slower at a size."""
-        there = replace(subject, size=size)
-        rival, found = (
-            self.predictor.predict(there, each.kernel, each.tunables) for each in (best, candidate)
-        )
-        if isinstance(rival, str) or isinstance(found, str):
-            return False
-        return probability_faster(rival, found) >= DECIDED
+
+def is_predicted_slower(
+    predictor: Predictor, subject: SearchSubject, best: Version, candidate: Version
+) -> bool:
+    """Return whether a candidate is predicted to be slower, with the probability DECIDED."""
+    rival, found = (
+        predictor.predict(subject, each.kernel, each.tunables) for each in (best, candidate)
+    )
+    if isinstance(rival, str) or isinstance(found, str):
+        return False
+    return probability_faster(rival, found) >= DECIDED
 
 
 def _fail(result: Result) -> CandidateJudgement:
@@ -238,8 +238,15 @@ def predict_ratio(found: Prediction, rival: Prediction) -> Interval:
 class PredictionProfiler(Profiler):
     """Verifies versions, and diagnoses them by their predicted times and the causes of these."""
 
-    def __init__(self, triers: Triers, predictor: Predictor, *, seed: int = 0) -> None:
-        super().__init__(triers, seed=seed, roofs=False)
+    def __init__(
+        self,
+        triers: Triers,
+        predictor: Predictor,
+        *,
+        seed: int = 0,
+        others: Sequence[GpuChip] = (),
+    ) -> None:
+        super().__init__(triers, seed=seed, roofs=False, chips=others)
         self._predictor = predictor
         self._correct: set[tuple[object, ...]] = set()
 
@@ -265,6 +272,8 @@ class PredictionProfiler(Profiler):
             *describe_past(history),
             *self.list_counts(subject, attempt),
             *self.list_lints(subject, attempt),
+            *self.list_other_predictions(subject, attempt),
+            *describe_objectives(subject),
         )
         return replace(diagnose_prediction(found), facts=facts)
 

@@ -70,7 +70,7 @@ class Profiler:
         seed: int = 0,
         plan: Plan | None = None,
         roofs: bool = True,
-        chip: GpuChip | None = None,
+        chips: Sequence[GpuChip] = (),
     ) -> None:
         self._triers = triers
         self._seed = seed
@@ -80,8 +80,8 @@ class Profiler:
         self._results: dict[tuple[object, ...], Result] = {}
         self._counted: dict[tuple[object, ...], tuple[Fact, ...]] = {}
         self._lints: dict[tuple[object, ...], tuple[Fact, ...]] = {}
-        # The Apple GPU whose times are predicted.
-        self._chip = chip
+        # The Apple GPUs whose times are predicted.
+        self._chips = tuple(chips)
         self._predictions: dict[tuple[object, ...], tuple[Fact, ...]] = {}
 
     def measure(self, subject: SearchSubject, attempt: Attempt) -> Result:
@@ -107,7 +107,8 @@ class Profiler:
         more = (
             *self.list_counts(subject, attempt),
             *self.list_lints(subject, attempt),
-            *self._predict(subject, attempt),
+            *self.list_other_predictions(subject, attempt),
+            *describe_objectives(subject),
         )
         return replace(found, facts=(*found.facts, *more))
 
@@ -144,18 +145,20 @@ class Profiler:
                 self._counted[key] = ()
         return self._counted[key]
 
-    def _predict(self, subject: SearchSubject, attempt: Attempt) -> tuple[Fact, ...]:
-        """Return the predicted time of an attempt on the chip; none if it cannot be predicted."""
-        key = (subject.place, attempt.source_key)
-        if self._chip is None:
-            return ()
+    def list_other_predictions(self, subject: SearchSubject, attempt: Attempt) -> tuple[Fact, ...]:
+        """Return the predicted times of an attempt on the chips that can be predicted."""
+        return tuple(fact for chip in self._chips for fact in self._predict(subject, attempt, chip))
+
+    def _predict(self, subject: SearchSubject, attempt: Attempt, chip: GpuChip) -> tuple[Fact, ...]:
+        key = (subject.place, attempt.source_key, chip.key)
         if key not in self._predictions:
             try:
-                kernel = subject.kernel_of(attempt).on(device_names(self._chip.target))
+                kernel = subject.kernel_of(attempt)
                 found = predict_kernel(
-                    *(kernel, subject.task, subject.size, self._chip),
+                    kernel.on(device_names(chip.target)),
+                    *(subject.task, subject.size, chip),
                     dtype_name=subject.dtype,
-                    tunables=attempt.tunables,
+                    tunables=kernel.resolve_tunables(attempt.tunables, dtype=subject.dtype),
                 )
                 self._predictions[key] = tuple(list_predictions(found))
             except MetalBenchError:
@@ -286,6 +289,14 @@ def list_predictions(found: Prediction) -> Iterator[Fact]:
     for (file, line), seconds in islice(found.lines.items(), MOST_CAUSES):
         share = 100 * seconds / found.seconds
         yield Fact("predicted slow line", f"{Path(file).name}:{line}, {share:.0f} % of the time")
+
+
+def describe_objectives(subject: SearchSubject) -> Iterator[Fact]:
+    """Yield what a candidate must be by several objectives; nothing for a single one."""
+    if subject.others:
+        names = ", ".join(subject.objectives)
+        rule = "a candidate must be better on one at least, and not worse on any other"
+        yield Fact("objectives", f"{names}: {rule}")
 
 
 def describe_past(history: Sequence[Attempt]) -> Iterator[Fact]:

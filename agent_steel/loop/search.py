@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from agent_steel.attempt import Attempt, Status, misses
 from agent_steel.history.history import ExchangeContext
 from agent_steel.history.lineage import Lineage, rounds_without
-from agent_steel.loop.predicted import PredictionVerifier
 from agent_steel.loop.profiler import Profiler, WrongStartError
 from agent_steel.loop.proposals import (
     AnswerRecorder,
@@ -21,7 +20,7 @@ from agent_steel.loop.proposals import (
     baseline,
 )
 from agent_steel.loop.settings import Clock, Listener, SearchSubject, Settings
-from agent_steel.loop.verifier import Verifier, Version, WrongRivalError
+from agent_steel.loop.verifier import CandidateVerifier, Version, WrongRivalError
 from agent_steel.proposal import (
     Brief,
     Diagnosis,
@@ -45,7 +44,7 @@ class Tools:
     """Objects shared by all searches of a loop."""
 
     history: History
-    verifier: Verifier | PredictionVerifier
+    verifier: CandidateVerifier
     profiler: Profiler
     lock: DeviceLock
     proposer: Proposer
@@ -217,6 +216,7 @@ class Search:
             rival=None if rival.number == attempt.parent else rival.number,
             measured_from=found.measured_from,
             measured_to=found.measured_to,
+            objectives=found.objectives,
         )
         return self._record(judged, found.samples, repeat)
 

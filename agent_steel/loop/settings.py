@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, Protocol
 
@@ -21,12 +21,20 @@ from metalbench.store.environment import engine_on
 from metalbench.store.result import DeviceFacts
 from metalbench.task import Task
 
+MEASURED = "measured"
+
+
+def name_objective(chip: GpuChip) -> str:
+    """Return the name of the objective of predicted times on a chip."""
+    return f"{PREDICTED}:{chip.key}"
+
 
 @dataclass(frozen=True)
 class SearchSubject:
     """A kernel of the library as its file is, and where it is to be made faster.
 
     With a `chip` its times are predicted for that Apple GPU, and `device` only verifies it.
+    `others` are the chips of further objectives, on which it must not be predicted slower.
     """
 
     entry: Entry
@@ -35,6 +43,13 @@ class SearchSubject:
     size: str
     device: DeviceFacts
     chip: GpuChip | None = None
+    others: tuple[GpuChip, ...] = ()
+
+    @property
+    def objectives(self) -> tuple[str, ...]:
+        """The names of the objectives, such as `measured` or `predicted:m4`; the first leads."""
+        first = MEASURED if self.chip is None else name_objective(self.chip)
+        return (first, *map(name_objective, self.others))
 
     @property
     def task(self) -> Task:
@@ -46,12 +61,14 @@ class SearchSubject:
         """Which history its attempts are of. Predictions and measurements have different ones."""
         if self.chip is not None:
             chip = self.chip
-            where = (PREDICTED, chip.name, chip.cores, "")
+            names = ", ".join(each.name for each in (chip, *self.others))
+            where = (PREDICTED, names, chip.cores, "")
             return Place(*where, self.entry.name, self.dtype, self.size)
         device = self.device
+        predicted = "".join(f", predicted {each.name}" for each in self.others)
         return Place(
             device.kind,
-            device.name,
+            f"{device.name}{predicted}",
             device.cores,
             engine_on(device.kind),
             self.entry.name,
@@ -66,6 +83,12 @@ class SearchSubject:
         if chip is None:
             return self.device
         return DeviceFacts(chip.target.kind, chip.name, chip.key, chip.cores)
+
+    @property
+    def variant_device(self) -> DeviceFacts:
+        """The device whose variant a winner is; with several objectives no chip's."""
+        device = self.target_device
+        return replace(device, chip=None) if self.others else device
 
     @cached_property
     def extents(self) -> Mapping[str, int]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from agent_steel.attempt import OF_SCATTER, Status, Target, may_be_better, shortfall
-from agent_steel.loop.held_out import SLOWER, WRONG_CASE, draw_cases
+from agent_steel.loop.held_out import SLOWER, WRONG_CASE, HeldOutCases, draw_cases
 from metalbench.compare.head_to_head import Match, MatchRunner, run_match
 from metalbench.errors import MetalBenchError
 from metalbench.measure.measurement import Plan
@@ -60,6 +60,23 @@ class CandidateJudgement:
     samples: tuple[SampleSet, ...] = ()
     measured_from: float | None = None
     measured_to: float | None = None
+    objectives: Mapping[str, Interval] = field(default_factory=dict)
+
+
+class CandidateVerifier(Protocol):
+    """Judges candidates, by one objective or by several."""
+
+    def judge(
+        self,
+        subject: SearchSubject,
+        best: Version,
+        candidate: Version,
+        *,
+        number: int,
+        repeat: int = 0,
+        observer: Observer | None = None,
+    ) -> CandidateJudgement:
+        """Return the judgement of attempt `number`; `repeat` counts its earlier judgements."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +137,7 @@ class Verifier:
             again = replace(match, plan=self._plan(confirmation, next(seeds)), thorough=False)
             found = _confirm(found, self._read_match(subject, again, observer))
         if found.status is Status.KEPT and self.holds_out:
-            failed = self._find_failure_held_out(subject, match, number, observer)
+            failed = self.find_failure_held_out(subject, best, candidate, number, observer)
             if failed is not None:
                 return replace(found, status=failed[0], error=failed[1])
         if found.status is Status.UNDECIDED and repeat >= MOST_REPEATS:
@@ -128,30 +145,27 @@ class Verifier:
             return replace(found, status=Status.REVERTED, error=error)
         return found
 
-    def _find_failure_held_out(
-        self, subject: SearchSubject, match: Match, number: int, observer: Observer
+    def find_failure_held_out(
+        self,
+        subject: SearchSubject,
+        best: Version,
+        candidate: Version,
+        number: int,
+        observer: Observer,
     ) -> tuple[Status, str] | None:
         """Return status and error of a candidate that fails in a held-out case, else None."""
         seed = find_held_out_seed(subject, self.seed, number)
         cases = draw_cases(
-            *(subject.task, subject.size, seed), kernel=match.before, tunables=match.tunables[0]
+            *(subject.task, subject.size, seed), kernel=best.kernel, tunables=best.tunables
         )
-        for place, size in enumerate(cases.timed):
-            plan = replace(self.plan, seed=seed)
-            case = replace(
-                match,
-                size=size,
-                plan=plan,
-                thorough=False,
-                held_out=cases.at(place),
-                timed=cases.is_timed,
-            )
+        plan = replace(self.plan, seed=seed)
+        for case in list_matches(subject, best, candidate, cases, plan, timed=cases.is_timed):
             outcome = run_match(self.players, subject.device, case, observer)
             if outcome.failure is None and _may_be_slower(outcome.measurement):
                 longer = replace(plan, seconds=LONGER * plan.seconds)
                 again = replace(case, plan=longer, held_out=HeldOut())
                 outcome = run_match(self.players, subject.device, again, observer)
-            error = read_held_out(match, outcome)
+            error = read_held_out(case, outcome)
             if error is not None:
                 return error
         return None
@@ -195,6 +209,29 @@ class Verifier:
 def find_held_out_seed(subject: SearchSubject, seed: int, number: int) -> int:
     """Return the seed of the held-out cases of an attempt, which no other judgement of it uses."""
     return next(like_seeds(subject.task, seed, skipped=HELD_OUT_SEEDS + 97 * number))
+
+
+def list_matches(
+    subject: SearchSubject,
+    best: Version,
+    candidate: Version,
+    cases: HeldOutCases,
+    plan: Plan,
+    *,
+    timed: bool,
+) -> Iterator[Match]:
+    """Yield a match at each timed size of held-out cases; the first one verifies all cases."""
+    for place, size in enumerate(cases.timed):
+        yield Match(
+            *(subject.entry, best.kernel, candidate.kernel, (best.name, candidate.name)),
+            dtype=subject.dtype,
+            size=size,
+            plan=plan,
+            tunables=(best.tunables, candidate.tunables),
+            thorough=False,
+            held_out=cases.at(place),
+            timed=timed,
+        )
 
 
 def read_held_out(match: Match, outcome: MatchOutcome) -> tuple[Status, str] | None:

@@ -127,6 +127,9 @@ def _line(each: Attempt, *, scatter: bool, is_predicted: bool) -> str:
         said += f"; predicted to be {each.ratio.value:.3g} times as fast as what it was made from"
     elif each.ratio is not None:
         said += f"; {_ratio(each.ratio)} times as fast as what it was made from"
+    if each.objectives:
+        ratios = (f"{name} {ratio.value:.3g}" for name, ratio in each.objectives.items())
+        said += f" ({', '.join(ratios)})"
     if scatter and each.steadiness is not None:
         said += f"; {_ratio(each.steadiness)} times as steady"
     if each.tunables:

@@ -30,7 +30,7 @@ def store_path(explicit: str | Path | None = None) -> Path:
 # Times are nanoseconds of one pass, instants ISO 8601 in UTC. An interval has three columns: the
 # estimate, `_low` and `_high`; both ends are NULL if the samples are too few for an interval.
 
-SCHEMA_VERSION = 12
+SCHEMA_VERSION = 13
 
 TABLES = """
 CREATE TABLE environments (
@@ -252,6 +252,25 @@ CREATE INDEX exchanges_by_task ON exchanges (task, id);
 """
 TABLES += EXCHANGES
 
+# For agent_steel: several objectives, islands of a population, and recorded sessions.
+#
+# objectives: JSON, name -> [ratio, low, high]; NULL with one objective. island: of --strategy
+# population. crossed: the second parent. call: counts a session's questions to a proposer. json of
+# a diagnosis: bound, text and facts as a proposer got them.
+SEARCHES = """
+ALTER TABLE attempts ADD COLUMN objectives TEXT;
+ALTER TABLE attempts ADD COLUMN island INTEGER;
+ALTER TABLE attempts ADD COLUMN crossed INTEGER REFERENCES attempts (id);
+ALTER TABLE exchanges ADD COLUMN call INTEGER;
+CREATE TABLE diagnoses (
+    session INTEGER NOT NULL REFERENCES sessions (id),
+    attempt INTEGER NOT NULL REFERENCES attempts (id),
+    json TEXT NOT NULL,
+    PRIMARY KEY (session, attempt)
+) WITHOUT ROWID;
+"""
+TABLES += SEARCHES
+
 # For metalbench.kernelbench: the outcome of each sample of a model.
 EVALUATIONS = """
 CREATE TABLE evaluations (
@@ -316,6 +335,7 @@ ALTER TABLE runs ADD COLUMN project TEXT;
 ALTER TABLE runs ADD COLUMN project_revision TEXT;
 """,
     11: AUTHORS,
+    12: SEARCHES,
 }
 
 

@@ -187,7 +187,7 @@ def test_a_winner_by_prediction_is_the_variant_of_the_chip(invoke: Any, folder: 
     done = invoke(*asked, "--candidates", "1", *QUICK)
     assert done.exit_code == 0, done.output
     assert "kept, predicted 3" in done.output
-    assert "Gains are predicted for Apple M4 by a model, and were not measured." in done.output
+    assert "Gains on Apple M4 are predicted by a model, and were not measured." in done.output
     written = folder / "twice.m4.metal"
     assert "// Chosen by predicted times for Apple M4, not measured." in written.read_text()
     assert read(written).resolve_tunables() == {"WORK": 0}
