@@ -13,7 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -709,6 +709,25 @@ def read(
     return parse(source, name=name, path=path, chip=chip, instance=instance, variant=variant)
 
 
+# A run and a tuner read the header of one kernel several times, for each device, type and variant.
+@lru_cache(maxsize=512)
+def _read_header(name: str, file: str, source: str) -> Header:
+    """Return the directives of a kernel, which callers must not change.
+
+    Raise DeclarationError, with the line, for a wrong header.
+    """
+    header = Header(name, file)
+    try:
+        header.read(source)
+    except (ValueError, ArithmeticError, RecursionError, MemoryError) as error:
+        if isinstance(error, DeclarationError):
+            raise
+        # Whatever a header says is its own fault: it must not end a run of other kernels.
+        cause = f"{type(error).__name__}: {error}"
+        raise DeclarationError(f"[{name}] {file}:{header.line}: {cause}") from error
+    return header
+
+
 def parse(
     source: str,
     *,
@@ -723,15 +742,7 @@ def parse(
     Raise DeclarationError, with the line, for a wrong header or an unknown instance.
     """
     path = path or Path(f"{name}.metal")
-    header = Header(name, path.name)
-    try:
-        header.read(source)
-    except (ValueError, ArithmeticError, RecursionError, MemoryError) as error:
-        if isinstance(error, DeclarationError):
-            raise
-        # Whatever a header says is its own fault: it must not end a run of other kernels.
-        cause = f"{type(error).__name__}: {error}"
-        raise DeclarationError(f"[{name}] {path.name}:{header.line}: {cause}") from error
+    header = _read_header(name, path.name, source)
     if instance and instance not in header.instances:
         raise DeclarationError(
             f"[{name}] {path.name}: no instance {instance!r}; "
@@ -760,8 +771,8 @@ def parse(
         dtypes=header.dtypes or ("float32",),
         math=header.math or MATH_MODES[0],
         device_defaults=tuple(header.defaults),
-        instances=header.instances,
-        inouts=header.inouts,
+        instances=dict(header.instances),
+        inouts=dict(header.inouts),
         standard=header.standard,
         variant=variant,
         preferred=tuple(header.preferred),

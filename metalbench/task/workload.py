@@ -17,6 +17,8 @@ from metalbench.task.dtypes import DType, dtype
 
 # The size of the cache of workloads with their expected outputs.
 KEPT_BYTES = 256 << 20
+# A trial draws fewer. Their bytes are summed for each workload that is asked for.
+MOST_KEPT = 64
 # Up to this number of elements, `sample_places` caches its last results.
 MOST_PLACES = 1 << 24
 # A generous bound for the error of a correct result, in roundoffs of its scale.
@@ -200,6 +202,8 @@ def workload(task: Task, size: str, *, dtype_name: str = "float32", seed: int = 
 
 def _keep(key: Key, found: Workload) -> None:
     _recent[key] = found
+    while len(_recent) > MOST_KEPT:
+        _recent.pop(next(iter(_recent)))
     while len(_recent) > 1 and sum(each.nbytes for each in _recent.values()) > KEPT_BYTES:
         _recent.pop(next(iter(_recent)))
 

@@ -221,6 +221,12 @@ def test_the_cache_of_workloads_is_bounded(monkeypatch):
         assert workload(relu(), "small", seed=seed).expected
     held = sum(each.nbytes for each in workloads._recent.values())
     assert held <= 100_000
+    monkeypatch.undo()
+    task = relu()
+    for seed in range(2 * workloads.MOST_KEPT):
+        last = workload(task, "small", seed=seed)
+    assert len(workloads._recent) == workloads.MOST_KEPT
+    assert workload(task, "small", seed=seed) is last
 
 
 def test_mixed_inputs_keep_most_of_their_elements():
