@@ -79,6 +79,19 @@ def is_in_part(item: pytest.Item, part: int, count: int) -> bool:
     return crc32(item.nodeid.encode()) % count == part - 1
 
 
+def _is_plain_run(config: pytest.Config) -> bool:
+    """Return whether all that is collected runs, but for slow cases.
+
+    With other options, cases outside of the sample run, or do not count.
+    """
+    return (
+        config.getoption("markexpr") == "not slow"
+        and not config.getoption("keyword")
+        and config.getoption("--part", None) is None
+        and not any("[" in each for each in config.args)
+    )
+
+
 class ShortForm:
     """A pytest plugin that marks the cases outside of the sample as slow, and counts them.
 
@@ -92,6 +105,41 @@ class ShortForm:
         self._one_in = one_in
         self._not_run = 0
         self._cases = 0
+        # Tests whose cases were drawn before pytest made items of them.
+        self._drawn: set[tuple[Path, type | None, str]] = set()
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> Iterator[None]:
+        """Remove the cases of a test that the sample leaves out, and count them.
+
+        Each worker process thus makes no items of them: one case in seven runs.
+        """
+        yield
+        definition = metafunc.definition
+        # Private to pytest: without it, items are marked below.
+        cases = getattr(metafunc, "_calls", [])
+        is_whole = definition.get_closest_marker("whole") is not None
+        if not cases or is_whole or not _is_plain_run(metafunc.config):
+            return
+        is_slow = definition.get_closest_marker("slow") is not None
+        marks = [{mark.name for mark in case.marks} for case in cases]
+        names = [f"{definition.nodeid}[{case.id}]" for case in cases]
+        drawn_from = [
+            name
+            for name, own in zip(names, marks, strict=True)
+            if not (is_slow or own & {"slow", "whole"})
+        ]
+        sample = draw_cases(drawn_from, self._find_one_in(definition.path)) if drawn_from else set()
+        chosen = [
+            case
+            for case, name, own in zip(cases, names, marks, strict=True)
+            if not is_slow and "slow" not in own and ("whole" in own or name in sample)
+        ]
+        # Without any case, pytest would make an item without parameters.
+        chosen = chosen or cases[:1]
+        self._not_run += len(cases) - len(chosen)
+        self._drawn.add((definition.path, metafunc.cls, definition.originalname))
+        cases[:] = chosen
 
     def pytest_report_header(self) -> str:
         """Return the line that names the seed."""
@@ -106,7 +154,9 @@ class ShortForm:
         for item in items:
             if not item.get_closest_marker("whole") and not item.get_closest_marker("slow"):
                 function = getattr(item, "originalname", item.name)
-                cases[item.path, getattr(item, "cls", None), function].append(item)
+                test = (item.path, getattr(item, "cls", None), function)
+                if test not in self._drawn:
+                    cases[test].append(item)
         for (path, _, _), group in cases.items():
             sample = draw_cases([item.nodeid for item in group], self._find_one_in(path))
             for item in group:
