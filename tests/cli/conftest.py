@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from steady_path import tmp_path
 
 from metalbench.cli import main
+
+__all__ = ["tmp_path"]
 
 TASK = '''
 """Twice the input."""

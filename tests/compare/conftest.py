@@ -6,12 +6,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from steady_path import tmp_path
 
 from metalbench.kernel.header import parse
 from metalbench.kernel.library import Entry, find
 from metalbench.measure.measurement import Plan
 from metalbench.run.trial import Trial
 from metalbench.store.store import Store
+
+__all__ = ["tmp_path"]
 
 TASK = '''
 """Twice the input."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from steady_path import tmp_path
 
 from metalbench import _core
 from metalbench.kernel.library import Library
@@ -17,6 +18,8 @@ from metalbench.store.environment import environment
 from metalbench.store.result import Result
 from metalbench.store.store import Store
 from metalbench.workers.pool import Workers
+
+__all__ = ["tmp_path"]
 
 TASK = '''
 """Twice the input."""
