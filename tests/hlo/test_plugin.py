@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-# One process runs all cases of a script: a subset would take as long.
-pytestmark = pytest.mark.whole
+# Scripts whose cases all run: one process takes as long for a part of them.
+whole = pytest.mark.whole
 
 FOLDER = Path(__file__).parent
 # These build dozens of kernels each.
@@ -58,33 +58,39 @@ def outcomes(script, names, platforms="metalbench,cpu"):
     return {**missing, **found}
 
 
-def check(script, name, *, alone=False):
-    names = (name,) if alone else tuple(each for each in names_in(script) if each not in LONG)
-    wrong = outcomes(script, names)[name]
+def check(script, name, names=None):
+    wrong = outcomes(script, tuple(names or names_in(script)))[name]
     assert wrong is None, wrong
 
 
-@pytest.mark.xdist_group("plugin")
+@pytest.fixture
+def selected(request):
+    """Return the names that the cases of this test have, of those that run."""
+    test = (request.node.path, request.node.originalname)
+    items = [each for each in request.session.items if (each.path, each.originalname) == test]
+    return [each.callspec.params["name"] for each in items]
+
+
 @pytest.mark.parametrize(
     "name", [each for each in names_in("functions_of_plugin.py") if each not in LONG]
 )
-def test_jax_through_the_plugin_is_jax(name):
-    check("functions_of_plugin.py", name)
+def test_jax_through_the_plugin_is_jax(name, selected):
+    check("functions_of_plugin.py", name, selected)
 
 
-@pytest.mark.xdist_group("plugin")
+@whole
 @pytest.mark.parametrize("name", names_in("callbacks_of_plugin.py"))
 def test_callbacks_of_jax_run_on_the_host(name):
     check("callbacks_of_plugin.py", name)
 
 
-@pytest.mark.xdist_group("plugin")
+@whole
 @pytest.mark.parametrize("name", names_in("interrupts_of_plugin.py"))
 def test_ctrl_c_is_keyboard_interrupt(name):
     check("interrupts_of_plugin.py", name)
 
 
-@pytest.mark.xdist_group("plugin")
+@whole
 @pytest.mark.parametrize("name", names_in("deferral_of_plugin.py"))
 def test_deferred_programs_are_right(name):
     check("deferral_of_plugin.py", name)
@@ -93,10 +99,10 @@ def test_deferred_programs_are_right(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LONG)
 def test_jax_through_the_plugin_is_jax_in_the_long_run(name):
-    check("functions_of_plugin.py", name, alone=True)
+    check("functions_of_plugin.py", name, [name])
 
 
-@pytest.mark.xdist_group("plugin")
+@whole
 @pytest.mark.parametrize("name", names_in("calls_of_pjrt.py"))
 def test_careless_callers_get_errors(name):
     check("calls_of_pjrt.py", name)
@@ -135,7 +141,7 @@ def test_models_train_as_under_xla(model):
 @pytest.mark.parametrize("name", names_in("libraries_of_plugin.py"))
 def test_libraries_over_jax_run_unmodified(name):
     pytest.importorskip(name, reason=f"a program of {name}: pip install {name}")
-    check("libraries_of_plugin.py", name, alone=True)
+    check("libraries_of_plugin.py", name, [name])
 
 
 def test_the_plugin_is_used_only_if_it_is_named():
@@ -183,6 +189,7 @@ except KeyboardInterrupt:
 """
 
 
+@whole
 @pytest.mark.parametrize(
     ("end", "printed"), [("step(x)", "interrupted [0. 3. 6. 9.]"), ("1", "interrupted 1")]
 )
