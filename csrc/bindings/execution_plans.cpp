@@ -138,6 +138,19 @@ std::vector<Buffer> run_execution_plan(const BoundPlan& self, const std::vector<
   return results;
 }
 
+std::vector<Buffer> submit_execution_plan(const BoundPlan& self,
+                                          const std::vector<Buffer>& arguments) {
+  InterruptPoll interrupted = poll_signals();
+  const nb::gil_scoped_release released;
+  return self.plan->run(arguments, 0, interrupted);
+}
+
+Buffer allocate_buffer(const BoundQueue& self, std::size_t nbytes) {
+  // The queue may wait for a thread that needs the GIL to poll signals.
+  const nb::gil_scoped_release released;
+  return self.queue->allocate(nbytes);
+}
+
 std::vector<BoundDispatch> list_dispatches(const BoundPlan& self,
                                            const std::vector<Buffer>& arguments) {
   std::vector<Dispatch> listed;
@@ -291,12 +304,9 @@ void define_execution_plans(nb::module_& module) {
           },
           nb::arg("device"), nb::kw_only(), nb::arg("checked") = false,
           "Make a queue; `checked` for pipelines of checked builds.")
-      .def(
-          "allocate",
-          [](const BoundQueue& self, std::size_t nbytes) { return self.queue->allocate(nbytes); },
-          nb::arg("nbytes"),
-          "Return a buffer with undefined contents. Its memory returns to the queue when nothing\n"
-          "refers to it. Raise OutOfMemoryError.")
+      .def("allocate", &allocate_buffer, nb::arg("nbytes"),
+           "Return a buffer with undefined contents. Its memory returns to the queue when nothing\n"
+           "refers to it. Raise OutOfMemoryError.")
       .def("write", &write_buffer, nb::arg("buffer"), nb::arg("bytes"),
            "Copy bytes to a buffer, after all launches so far.")
       .def("read", &read_buffer, nb::arg("buffer"),
@@ -325,6 +335,10 @@ void define_execution_plans(nb::module_& module) {
            "A result may be an argument, a constant or another result, so only read it. A run of\n"
            "more than `run_limit` seconds, unless that is 0, raises TimeLimitExceeded. Raise\n"
            "OutOfMemoryError, KernelFault.")
+      .def("submit", &submit_execution_plan, nb::arg("arguments"),
+           "Begin the program and return its results, which the device may still compute: only\n"
+           "Queue.read and later programs wait for them. Devices without work in the background\n"
+           "complete the program. Queue.read, or a later run, raises KernelFault.")
       .def("list_dispatches", &list_dispatches, nb::arg("arguments"),
            "Return the dispatches of a run in order; the program must have no control flow.");
   module.attr("_execution_api") = nb::capsule(&execution_api(), kExecutionApi);

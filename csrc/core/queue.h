@@ -86,6 +86,8 @@ class Queue {
   [[nodiscard]] const InterruptPoll& interrupted() const { return limits_.interrupted; }
   // Free memory beyond the limit of the cache. Call when no submitted work uses freed memory.
   void trim_cache() { cache_->trim(); }
+  // See StorageCache::retire().
+  [[nodiscard]] std::shared_ptr<void> retire_memory() { return cache_->retire(); }
 
  private:
   std::recursive_mutex mutex_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <utility>
 
 #include "core/errors.h"
@@ -43,22 +44,38 @@ std::shared_ptr<Storage> StorageCache::take(
       found = make(bytes);
     }
   }
+  std::shared_ptr<Retired> generation;
   {
     const std::lock_guard lock(mutex_);
     used_bytes_ += bytes;
     peak_bytes_ = std::max(peak_bytes_, used_bytes_);
+    generation = next_retired_;
   }
   Storage* storage = found.get();
-  return {storage, [cache = shared_from_this(), found = std::move(found), bytes](Storage*) mutable {
-            cache->give_back(std::move(found), bytes);
+  return {storage, [cache = shared_from_this(), found = std::move(found), bytes,
+                    generation = std::move(generation)](Storage*) mutable {
+            cache->give_back(std::move(found), bytes, *generation);
           }};
 }
 
-void StorageCache::give_back(std::shared_ptr<Storage> storage, std::size_t size) {
+void StorageCache::give_back(std::shared_ptr<Storage> storage, std::size_t size,
+                             Retired& generation) {
   const std::lock_guard lock(mutex_);
   used_bytes_ -= size;
+  if (&generation != next_retired_.get()) {
+    generation.push_back(std::move(storage));
+    return;
+  }
   free_bytes_ += size;
   free_[size].push_back(std::move(storage));
+}
+
+std::shared_ptr<void> StorageCache::retire() {
+  const std::lock_guard lock(mutex_);
+  for (auto& [size, list] : free_) std::ranges::move(list, std::back_inserter(*next_retired_));
+  free_.clear();
+  free_bytes_ = 0;
+  return std::exchange(next_retired_, std::make_shared<Retired>());
 }
 
 void StorageCache::trim_to(std::size_t bytes) {

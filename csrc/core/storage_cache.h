@@ -23,6 +23,9 @@ class StorageCache : public std::enable_shared_from_this<StorageCache> {
   // Release free memory to the device until the limit holds.
   void trim() { trim_to(most_free_bytes_); }
   void clear() { trim_to(0); }
+  // Allocate no memory again that is free or in use now: work that was abandoned may still write to
+  // it. Free memory is released with the result, other memory by its users.
+  [[nodiscard]] std::shared_ptr<void> retire();
 
   [[nodiscard]] std::vector<Buffer> free_buffers() const;
   [[nodiscard]] std::size_t used_bytes() const;
@@ -30,14 +33,19 @@ class StorageCache : public std::enable_shared_from_this<StorageCache> {
   [[nodiscard]] std::size_t free_bytes() const;
 
  private:
+  // Memory that was retired together.
+  using Retired = std::vector<std::shared_ptr<Storage>>;
+
   [[nodiscard]] static std::size_t size_class(std::size_t size);
-  void give_back(std::shared_ptr<Storage> storage, std::size_t size);
+  // `generation` is next_retired_ at the time when the memory was taken.
+  void give_back(std::shared_ptr<Storage> storage, std::size_t size, Retired& generation);
   void trim_to(std::size_t bytes);
 
   mutable std::mutex mutex_;
   std::size_t most_free_bytes_;
   std::size_t used_bytes_ = 0, peak_bytes_ = 0, free_bytes_ = 0;
   std::map<std::size_t, std::vector<std::shared_ptr<Storage>>> free_;
+  std::shared_ptr<Retired> next_retired_ = std::make_shared<Retired>();
 };
 
 }  // namespace metalbench

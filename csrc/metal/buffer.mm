@@ -34,6 +34,17 @@ id<MTLBuffer> new_buffer(const Gpu& gpu, std::size_t length, std::size_t size) {
   return buffer;
 }
 
+constexpr unsigned number_bits = 48;
+
+std::uint64_t pack(const Submission& submission) {
+  return std::uint64_t{submission.queue} << number_bits | submission.number;
+}
+
+Submission unpack(std::uint64_t packed) {
+  return {.queue = static_cast<std::uint16_t>(packed >> number_bits),
+          .number = packed & ((std::uint64_t{1} << number_bits) - 1)};
+}
+
 std::uintptr_t address_of(id<MTLBuffer> buffer) {
   return reinterpret_cast<std::uintptr_t>(buffer.contents);
 }
@@ -52,6 +63,18 @@ MetalStorage::~MetalStorage() {
 
 std::span<std::byte> MetalStorage::bytes() {
   return {static_cast<std::byte*>(place_.buffer.contents) + place_.offset, place_.size};
+}
+
+void MetalStorage::note_use(const Submission& by, bool writes) const {
+  const std::uint64_t packed = pack(by);
+  const Submission before = unpack(last_use_.exchange(packed));
+  if (before.queue != Submission::none && before.queue != by.queue) has_several_queues_ = true;
+  if (writes) last_write_ = packed;
+}
+
+Submission MetalStorage::last(const std::atomic<std::uint64_t>& packed) const {
+  if (has_several_queues_) return {.queue = Submission::of_several_queues};
+  return unpack(packed);
 }
 
 std::shared_ptr<Storage> allocate(const std::shared_ptr<Gpu>& gpu, std::size_t size) {

@@ -14,6 +14,7 @@
 #include "metal/library.h"
 #include "metal/pool.h"
 #include "metal/program.h"
+#include "metal/queue.h"
 #include "metal/thread_qos.h"
 #include "metal/tick.h"
 
@@ -60,6 +61,11 @@ class MetalDevice final : public Device {
   [[nodiscard]] std::unique_ptr<Program> prepare_null(
       std::span<const Dispatch> dispatches) override {
     return with_pool([&] { return make_null_program(gpu_, dispatches); });
+  }
+
+  // Checked builds are the `cpu` device's.
+  [[nodiscard]] std::shared_ptr<Queue> make_queue(bool /*checked*/) override {
+    return metal::make_queue(gpu_);
   }
 
   [[nodiscard]] double tick_ns() const override { return tick_ns_; }

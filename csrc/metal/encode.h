@@ -44,6 +44,8 @@ struct Command {
 
 using Commands = std::vector<Command>;
 
+void send(const Commands& commands, id<MTLComputeCommandEncoder> encoder);
+
 // The encoder commands of a program, prepared once. An encoder keeps its state, so only changes
 // between dispatches are encoded: repeated passes of one dispatch are one setup and one dispatch
 // command each.

@@ -73,11 +73,11 @@ void send(const Command& command, id<MTLComputeCommandEncoder> encoder) {
   }
 }
 
+}  // namespace
+
 void send(const Commands& commands, id<MTLComputeCommandEncoder> encoder) {
   for (const Command& command : commands) send(command, encoder);
 }
-
-}  // namespace
 
 void Script::add(const Dispatch& dispatch, id<MTLComputePipelineState> state) {
   if (!names_.empty()) names_ += ", ";

@@ -8,10 +8,10 @@
 #include <memory>
 #include <mutex>
 
+#include "metal/built_in_kernel.h"
 #include "metal/capabilities.h"
 #include "metal/completion.h"
 #include "metal/counters.h"
-#include "metal/empty_kernel.h"
 #include "metal/residency.h"
 
 namespace metalbench::metal {
@@ -43,6 +43,7 @@ class Gpu {
   [[nodiscard]] const std::shared_ptr<Residency>& residency() const { return residency_; }
   [[nodiscard]] Counters& counters() { return counters_; }
   [[nodiscard]] EmptyKernel& empty_kernel() { return empty_kernel_; }
+  [[nodiscard]] CopyKernel& copy_kernel() { return copy_kernel_; }
 
   // Return the queue for new windows: a new one if the last was closed.
   [[nodiscard]] std::shared_ptr<OrderedQueue> ordered_queue();
@@ -61,6 +62,7 @@ class Gpu {
   std::shared_ptr<Residency> residency_;
   Counters counters_;
   EmptyKernel empty_kernel_;
+  CopyKernel copy_kernel_;
   std::atomic<Clock::time_point> polled_at_;
   std::mutex mutex_;  // guards the following members
   std::shared_ptr<OrderedQueue> ordered_queue_;

@@ -25,6 +25,7 @@ Gpu::Gpu(id<MTLDevice> device, Capabilities capabilities)
       residency_(std::make_shared<Residency>(device, capabilities_.residency_sets)),
       counters_(device, capabilities_.stage_counters),
       empty_kernel_(device),
+      copy_kernel_(device),
       polled_at_(Clock::now()),
       ordered_queue_(open_ordered_queue()) {}
 

@@ -105,6 +105,14 @@ class Executable:
         """
         return self.runner.run(list(buffers), run_limit=self.run_limit or 0.0)
 
+    def submit(self, buffers: Sequence[_core.Buffer]) -> list[_core.Buffer]:
+        """Begin a run on buffers of the device; return its results without waiting for them.
+
+        Later runs on the queue begin after this one, and `queue.read` waits for the elements of a
+        buffer. There is no time limit. Errors of kernels are raised by a later call that waits.
+        """
+        return self.runner.submit(list(buffers))
+
     @property
     def device(self) -> _core.Device:
         """Device that runs the program."""

@@ -172,6 +172,8 @@ Outcome run_passes(const std::vector<std::shared_ptr<Pass>>& passes, std::uint64
   int error = take_command_buffer_error();
   if (error == 0) error = timeline.consequence(committed_ns);
   const double arrival_ns = static_cast<double>(committed_ns) + value(Switch::latency_in_ns);
+  // Nothing is written before the GPU begins, so that a missing wait shows.
+  if (is_on(Switch::latency_in_ns)) wait_until_ns(static_cast<std::uint64_t>(arrival_ns));
   const std::int64_t begin = timeline.begin_buffer(to_ticks(arrival_ns));
   Outcome outcome =
       error == 0 ? execute_all(passes, surroundings, begin) : Outcome{begin, begin, error, ""};
