@@ -103,7 +103,8 @@ class Brief:
     lineages, to combine their ideas with it. `attempts` is the whole history of the task, oldest
     first, including earlier sessions. `dtype` and `size` are measured, `extents` are the extents of
     `size` by name. `reference` is the text of the MLX reference. With `is_predicted` a model
-    predicts the times on `device`.
+    predicts the times on `device`. `island` is that of a population. With `is_crossover` the
+    version asked for combines `parent` with the first of `others`.
     """
 
     task: Task
@@ -120,6 +121,8 @@ class Brief:
     attempts: Sequence[Attempt] = ()
     others: Sequence[Attempt] = ()
     is_predicted: bool = False
+    island: int | None = None
+    is_crossover: bool = False
 
 
 @dataclass(frozen=True)

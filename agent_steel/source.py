@@ -38,7 +38,7 @@ def source_key(kernel: Kernel, tunables: Mapping[str, int], *, dtype: str | None
         text = kernel.text
     except MetalBenchError:
         text = kernel.source
-    parts = "\0".join(_significant(text))
+    parts = "\0".join(split_significant(text))
     declared = json.dumps(
         {
             "dispatches": [_remove_spaces(each) for each in kernel.dispatches],
@@ -76,8 +76,8 @@ def text_key(source: str) -> str:
     return hashlib.sha256(b"text\0" + source.encode()).hexdigest()
 
 
-def _significant(text: str) -> Iterator[str]:
-    """Tokens and directives, without comments and white space."""
+def split_significant(text: str) -> Iterator[str]:
+    """Yield tokens and directives, without comments and white space."""
     for part in split_source(text):
         if part.isspace() or part.startswith(("//", "/*")):
             continue

@@ -29,6 +29,7 @@ _UNDO = {
         "ALTER TABLE exchanges DROP COLUMN call",
         "DROP TABLE diagnoses",
     ),
+    13: ("DROP TABLE spending",),
 }
 
 

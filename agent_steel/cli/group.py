@@ -117,16 +117,16 @@ class _Options(ErrorsAreMessages):
 @click.option(
     "--max-no-improvement",
     type=click.IntRange(min=1),
-    default=2,
-    show_default=True,
     metavar="N",
-    help="Stop a kernel after this number of rounds without improvement.",
+    help="Stop a kernel after this number of rounds without improvement; else 2, of a population "
+    "8.",
 )
 @click.option(
     "--candidates",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Versions that a round tries of each lineage; else 4 of the tuner, 1 of a model.",
+    help="Versions that a round tries of each lineage or island; else 4 of the tuner, 1 of a "
+    "model and of each island.",
 )
 @click.option(
     "--parallel",
@@ -138,10 +138,11 @@ class _Options(ErrorsAreMessages):
 )
 @click.option(
     "--strategy",
-    type=click.Choice(["greedy", "beam"]),
+    type=click.Choice(["greedy", "beam", "population"]),
     default="greedy",
     show_default=True,
-    help="greedy improves the best; beam keeps --lineages and crosses their ideas.",
+    help="greedy improves the best; beam keeps --lineages and crosses their ideas; population "
+    "keeps several versions on each of --islands.",
 )
 @click.option(
     "--lineages",
@@ -150,6 +151,14 @@ class _Options(ErrorsAreMessages):
     show_default=True,
     metavar="N",
     help="Of --strategy beam: how many are kept.",
+)
+@click.option(
+    "--islands",
+    type=click.IntRange(min=2),
+    default=3,
+    show_default=True,
+    metavar="N",
+    help="Of --strategy population: how many there are.",
 )
 @provider_option(TUNER, default=TUNER, show_default=True)
 @model_options

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from agent_steel.history import History
     from agent_steel.loop import LoopResult, SearchResult
     from agent_steel.loop.settings import SearchSubject, Settings
-    from agent_steel.proposal import Proposer
+    from agent_steel.proposal import Proposer, Usage
     from metalbench.cli.machine import Machine
     from metalbench.compare import Ruling
     from metalbench.profiling.gpu_chips import GpuChip
@@ -183,13 +183,15 @@ def _on(
     history: History,
     options: dict[str, Any],
 ) -> int:
+    from agent_steel.history.history import SpendingRecord
     from metalbench.errors import MachineError
     from metalbench.report.console import console
     from metalbench.run.single_pass import check_captures
 
     out, log = console(), console(to_stderr=True)
     subjects = subjects_for(options, machine.device)
-    proposer = _proposer(options)
+    spent = history.usage(session) if session is not None else None
+    proposer = _proposer(options, spent)
     settings = _settings(options, proposer)
     if options["gputrace"]:
         check_captures(machine.device)
@@ -204,6 +206,8 @@ def _on(
         machine.warn(log)
     if session is None:
         session = history.begin(_plain(options))
+    if record := getattr(proposer, "record_spending", None):
+        record(SpendingRecord(history, session))
     try:
         ended = _loop(
             machine,
@@ -389,25 +393,34 @@ def _check_predicted(options: Mapping[str, Any], *, is_measured: bool) -> None:
         )
 
 
-def _proposer(options: Mapping[str, Any]) -> Proposer:
+def _proposer(options: Mapping[str, Any], spent: Usage | None) -> Proposer:
     from agent_steel.models.providers.presets import collect_options
     from agent_steel.proposers import create
 
-    return create(options["provider"], **collect_options(options))
+    return create(options["provider"], **collect_options(options), spent=spent)
 
 
 def _settings(options: Mapping[str, Any], proposer: Proposer) -> Settings:
-    from agent_steel.loop.settings import Settings
+    from agent_steel.loop.settings import (
+        MOST_IDLE_ROUNDS,
+        MOST_IDLE_ROUNDS_OF_POPULATION,
+        Settings,
+    )
     from agent_steel.proposers import candidates_of
     from metalbench.measure.analysis import Target
 
     minutes = options["budget_minutes"]
+    is_population = options["strategy"] == "population"
+    idle = MOST_IDLE_ROUNDS_OF_POPULATION if is_population else MOST_IDLE_ROUNDS
+    candidates = 1 if is_population else candidates_of(proposer)
     return Settings(
         max_rounds=options["max_rounds"] or (MOST_ROUNDS if options["loop"] else 1),
-        max_idle_rounds=options["max_no_improvement"],
-        candidates=options["candidates"] or candidates_of(proposer),
+        max_idle_rounds=options["max_no_improvement"] or idle,
+        candidates=options["candidates"] or candidates,
         strategy=options["strategy"],
         lineages=options["lineages"],
+        islands=options["islands"],
+        seed=options["seed"],
         parallel=options["parallel"],
         budget_s=None if minutes is None else 60 * minutes,
         target=Target(options["target"]),

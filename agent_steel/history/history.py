@@ -279,6 +279,29 @@ class History:
             ).fetchall()
         return [(ExchangeContext(*row[:6]), _exchange_of(row[6:])) for row in rows]
 
+    def usage(self, session: int) -> Usage:
+        """Return what all requests of a session have used; of lost ones the most they may have."""
+        with self._store.reading() as connection:
+            rows = connection.execute(
+                "SELECT tokens_in, tokens_out, cost FROM spending WHERE session = ?", (session,)
+            ).fetchall()
+        several = (Usage(tokens_in, tokens_out, cost, 1) for tokens_in, tokens_out, cost in rows)
+        return sum(several, Usage())
+
+    def reserve(self, session: int, most: Usage) -> int:
+        """Record the most that a request may use, before it is sent; return its number."""
+        columns = {name: getattr(most, name) for name in ("tokens_in", "tokens_out", "cost")}
+        with self._store.transaction() as connection:
+            return _insert(connection, "spending", {"session": session, **columns})
+
+    def settle(self, number: int, used: Usage) -> None:
+        """Record what a request has used."""
+        with self._store.transaction() as connection:
+            connection.execute(
+                "UPDATE spending SET tokens_in = ?, tokens_out = ?, cost = ? WHERE id = ?",
+                (used.tokens_in, used.tokens_out, used.cost, number),
+            )
+
     def record_judgement(
         self, attempt: Attempt, samples: Sequence[SampleSet] = (), *, repeat: int = 0
     ) -> Attempt:
@@ -352,6 +375,24 @@ class History:
         with self._store.reading() as connection:
             rows = connection.execute(f"{_ALL} {clause}", values).fetchall()
         return tuple(map(attempt_of, rows))
+
+
+@dataclass(frozen=True)
+class SpendingRecord:
+    """Records the requests of a session as they are made, from any thread."""
+
+    history: History
+    session: int
+
+    def reserve(self, most: Usage) -> int:
+        """Record the most that a request may use, before it is sent; return its number."""
+        with self.history.beside() as history:
+            return history.reserve(self.session, most)
+
+    def settle(self, number: int, used: Usage) -> None:
+        """Record what a request has used."""
+        with self.history.beside() as history:
+            history.settle(number, used)
 
 
 def _exchange_of(row: Sequence[Any]) -> Exchange:

@@ -201,5 +201,7 @@ class AnswerRecorder:
             diagnosis=brief.diagnosis.text,
             proposer=self.proposer.name,
             model=self.proposer.model,
+            island=brief.island,
+            crossed=brief.others[0].number if brief.is_crossover else None,
             **{"source": "", "source_key": "", **known},
         )

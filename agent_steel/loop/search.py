@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from agent_steel.attempt import Attempt, Status, misses
 from agent_steel.history.history import ExchangeContext
 from agent_steel.history.lineage import Lineage, rounds_without
+from agent_steel.loop.population import Population, Selection
 from agent_steel.loop.profiler import Profiler, WrongStartError
 from agent_steel.loop.proposals import (
     AnswerRecorder,
@@ -24,6 +25,7 @@ from agent_steel.loop.verifier import CandidateVerifier, Version, WrongRivalErro
 from agent_steel.proposal import (
     Brief,
     Diagnosis,
+    Fact,
     NothingLeft,
     Proposal,
     Proposer,
@@ -66,6 +68,9 @@ class Search:
         self.ended: str | None = None
         self._start = self._baseline()
         self._root = self._lineage().root(self._start)
+        # What earlier sessions have found.
+        earlier = [each for each in self._lineage().standing(self._root) if each.session != session]
+        self._founder = earlier[0] if earlier else self._start
 
     @property
     def best(self) -> Attempt:
@@ -131,13 +136,13 @@ class Search:
         if reason:
             return self.end(reason)
         number = max(self.round, self._asked) + 1
-        members = self._members(settings.width)
-        missed = misses(settings.target, members[0][1].bound)
+        selected = self._select(number)
+        missed = misses(settings.target, selected[0][1].bound)
         if missed:
             return self.end(missed)
         self._asked = number
         self._answered = 0
-        briefs = list(self._briefs(number, members))
+        briefs = list(self._briefs(number, selected))
         self._open = len(briefs)
         self._tools.listener.on_round_start(self.subject, number, settings.max_rounds)
         return briefs
@@ -230,7 +235,9 @@ class Search:
     def _rival(self, attempt: Attempt) -> Attempt:
         """Return the best so far; of several lineages each is measured against its own."""
         lineage = self._lineage()
-        if self._tools.settings.width > 1 and attempt.parent is not None:
+        if attempt.island is not None:
+            return self._population().rival(attempt.island, max(self.round, attempt.round))
+        if self._tools.settings.strategy == "beam" and attempt.parent is not None:
             return lineage.attempts[attempt.parent]
         return lineage.best(self._root)
 
@@ -245,16 +252,23 @@ class Search:
         fresh = baseline(self.subject, self._session)
         return self._tools.history.add(self.subject.place, fresh)
 
-    def _briefs(self, number: int, members: Sequence[tuple[Attempt, Diagnosis]]) -> Iterator[Brief]:
+    def _briefs(
+        self, number: int, selected: Sequence[tuple[Selection, Diagnosis]]
+    ) -> Iterator[Brief]:
         settings = self._tools.settings
         attempts = tuple(self._lineage().attempts.values())
-        for turn in range(settings.candidates * settings.width):
-            parent, diagnosis = members[turn % len(members)]
+        for each, diagnosis in selected:
+            parent = each.parent
+            if settings.has_islands:
+                others = [each.other] if each.other is not None else []
+            else:
+                several = {other.parent.number: other.parent for other, _ in selected}
+                others = [other for other in several.values() if other is not parent]
             yield Brief(
                 task=self.subject.task,
                 kernel=self.subject.kernel_of(parent),
                 parent=parent,
-                diagnosis=diagnosis,
+                diagnosis=_tell_crossover(each, diagnosis),
                 device=self.subject.target_device,
                 is_predicted=self.subject.chip is not None,
                 dtype=self.subject.dtype,
@@ -264,8 +278,37 @@ class Search:
                 target=settings.target,
                 round=number,
                 attempts=attempts,
-                others=tuple(each for each, _ in members if each is not parent),
+                others=tuple(others),
+                island=each.island if settings.has_islands else None,
+                is_crossover=each.other is not None,
             )
+
+    def _population(self) -> Population:
+        settings = self._tools.settings
+        return Population(self._lineage(), self._founder, self._session, settings)
+
+    def _select(self, number: int) -> list[tuple[Selection, Diagnosis]]:
+        """Return the parents of a round with their diagnoses.
+
+        A version that fails on new inputs gets the status WRONG.
+        """
+        settings = self._tools.settings
+        if not settings.has_islands:
+            members = self._members(settings.width)
+            turns = range(settings.candidates * settings.width)
+            cycle = [(turn % len(members), *members[turn % len(members)]) for turn in turns]
+            return [(Selection(place, parent), found) for place, parent, found in cycle]
+        while True:
+            selected = self._population().select(number)
+            found = []
+            for each in selected:
+                try:
+                    found.append((each, self._diagnosis(each.parent)))
+                except WrongStartError as error:
+                    self._is_wrong(each.parent, error)
+                    break
+            else:
+                return found
 
     def _members(self, most: int) -> list[tuple[Attempt, Diagnosis]]:
         """Return the best versions with their diagnoses.
@@ -290,8 +333,8 @@ class Search:
             return self._tools.profiler.diagnose(self.subject, attempt, attempts)
 
     def _is_wrong(self, attempt: Attempt, error: MetalBenchError) -> None:
-        """Set the status WRONG of a kept attempt that failed on new inputs."""
-        if attempt.status is not Status.KEPT:
+        """Set the status WRONG of an attempt that failed on new inputs."""
+        if attempt.status is Status.BASELINE:
             raise WrongStartError(str(error)) from error
         self._record(replace(attempt, status=Status.WRONG, error=str(error)))
 
@@ -306,6 +349,19 @@ class Search:
 
     def _own(self) -> list[Attempt]:
         return [each for each in self._lineage().attempts.values() if each.session == self._session]
+
+
+def _tell_crossover(selection: Selection, diagnosis: Diagnosis) -> Diagnosis:
+    """Return a diagnosis that asks to combine two versions, if two are selected."""
+    other, parent = selection.other, selection.parent
+    if other is None:
+        return diagnosis
+    text = (
+        f"combine {parent.technique or 'this version'} (number {parent.number}) with "
+        f"{other.technique or 'the other line of attempts'} (number {other.number}): keep what "
+        "makes each of them fast"
+    )
+    return replace(diagnosis, facts=(*diagnosis.facts, Fact("crossover", text)))
 
 
 def _rounds(number: int) -> str:

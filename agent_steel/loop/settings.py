@@ -115,9 +115,12 @@ class SearchSubject:
 
 # The limits of a loop.
 
-Strategy = Literal["greedy", "beam"]
+Strategy = Literal["greedy", "beam", "population"]
 MOST_IDLE_ROUNDS = 2
 BEAM = 3
+ISLANDS = 3
+# Of a population, whose stagnating islands begin anew.
+MOST_IDLE_ROUNDS_OF_POPULATION = 8
 
 
 @dataclass(frozen=True)
@@ -125,8 +128,12 @@ class Settings:
     """Limits of a loop.
 
     A round asks for `candidates` versions of every lineage. `greedy` has one lineage, the best so
-    far; `beam` keeps `lineages` of them. A kernel is done after `max_rounds`, or after
-    `max_idle_rounds` that kept nothing; the loop is after `budget_s` seconds, None being no limit.
+    far; `beam` keeps `lineages` of them. `population` has `islands` of up to `members` versions,
+    and a round asks for `candidates` versions of each island. After each `migration_rounds` the
+    best versions move on to the next island. An island that kept nothing for `stagnation_rounds`
+    begins anew. Parents are drawn at random by `seed`. A kernel is done after `max_rounds`, or
+    after `max_idle_rounds` that kept nothing; the loop is after `budget_s` seconds, None being no
+    limit.
     """
 
     max_rounds: int = 1
@@ -134,14 +141,24 @@ class Settings:
     candidates: int = 1
     strategy: Strategy = "greedy"
     lineages: int = BEAM
+    islands: int = ISLANDS
+    members: int = 6
+    migration_rounds: int = 3
+    stagnation_rounds: int = 4
+    seed: int = 0
     parallel: int = 1
     budget_s: float | None = None
     target: Target = Target.SPEED
 
     @property
     def width(self) -> int:
-        """How many lineages there may be."""
-        return self.lineages if self.strategy == "beam" else 1
+        """How many lineages or islands there may be."""
+        return {"beam": self.lineages, "population": self.islands}.get(self.strategy, 1)
+
+    @property
+    def has_islands(self) -> bool:
+        """Whether the search keeps a population."""
+        return self.strategy == "population"
 
 
 class Listener(Protocol):

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from agent_steel.proposal import ProposerError, SpentError, Usage
 
@@ -95,24 +95,48 @@ class Charge:
         self.usage = Usage(tokens_in, tokens_out, cost, 1)
 
 
+class SpendingRecorder(Protocol):
+    """Keeps what requests use, so that limits hold after the process was killed."""
+
+    def reserve(self, most: Usage) -> int:
+        """Record the most that a request may use, before it is sent; return its number."""
+
+    def settle(self, number: int, used: Usage) -> None:
+        """Record what a request has used."""
+
+
 class Ledger:
     """Adds up what all requests have cost; several threads may ask at the same time.
 
-    `max_cost` is in US dollars and `token_budget` in tokens, for all requests together; None means
-    unlimited. A limit of the cost needs a model with a known price.
+    `max_cost` is in US dollars, `token_budget` in tokens and `max_requests` a number, for all
+    requests together; None means unlimited. A limit of the cost needs a model with a known price.
+    `spent` was used before, as by the first part of a session that was interrupted. `recorder`
+    keeps each request before it is sent; None keeps nothing.
     """
 
+    recorder: SpendingRecorder | None = None
+
     def __init__(
-        self, prices: Prices, max_cost: float | None = None, token_budget: int | None = None
+        self,
+        prices: Prices,
+        max_cost: float | None = None,
+        token_budget: int | None = None,
+        *,
+        max_requests: int | None = None,
+        spent: Usage | None = None,
     ) -> None:
         if max_cost is not None and not max_cost > 0:
             raise ProposerError(f"--max-cost: expected more than 0 US dollars, got {max_cost:g}")
         if token_budget is not None and token_budget < 1:
             raise ProposerError(f"--token-budget: expected 1 or more, got {token_budget}")
+        if max_requests is not None and max_requests < 1:
+            raise ProposerError(f"--max-requests: expected 1 or more, got {max_requests}")
+        self._max_requests = max_requests
+        self._open_requests = 0
         self._prices = prices
         self._max_cost = max_cost
         self._token_budget = token_budget
-        self._usage = Usage()
+        self._usage = spent or Usage()
         self._set_aside = 0.0
         self._tokens_set_aside = 0
         self._changed = threading.Condition()
@@ -151,27 +175,39 @@ class Ledger:
         tokens = tokens_in + tokens_out
         self._reserve(worst, tokens)
         charge = Charge(price)
+        number: int | None = None
         try:
+            if self.recorder is not None:
+                most = Usage(tokens_in, tokens_out, worst if price else None, 1)
+                number = self.recorder.reserve(most)
             yield charge
         finally:
+            if self.recorder is not None and number is not None:
+                self.recorder.settle(number, charge.usage)
             with self._changed:
                 self._set_aside = max(0.0, self._set_aside - worst)
                 self._tokens_set_aside -= tokens
+                self._open_requests -= 1
                 self._usage += charge.usage
                 self._changed.notify_all()
 
     def _reserve(self, worst: float, tokens: int) -> None:
         with self._changed:
-            while self._find_excess(worst + self._set_aside, tokens + self._tokens_set_aside):
-                excess = self._find_excess(worst, tokens)
+            while self._find_excess(
+                worst + self._set_aside, tokens + self._tokens_set_aside, 1 + self._open_requests
+            ):
+                excess = self._find_excess(worst, tokens, 1)
                 if excess:
                     raise SpentError(f"{excess}; raise the limit, or lower --max-tokens")
                 self._changed.wait()
             self._set_aside += worst
             self._tokens_set_aside += tokens
+            self._open_requests += 1
 
-    def _find_excess(self, worst: float, tokens: int) -> str:
-        """Return which limit this cost and these tokens would exceed, in words; '' for none."""
+    def _find_excess(self, worst: float, tokens: int, requests: int) -> str:
+        """Return which limit these requests would exceed, in words; '' for none."""
+        if self._max_requests is not None and self._usage.requests + requests > self._max_requests:
+            return f"--max-requests {self._max_requests}: {self._usage.requests} requests were made"
         spent = self._usage.cost or 0.0
         # A sum of many small prices may miss the limit itself by a rounding.
         if self._max_cost is not None and spent + worst > self._max_cost * (1 + 1e-12):

@@ -30,7 +30,7 @@ def store_path(explicit: str | Path | None = None) -> Path:
 # Times are nanoseconds of one pass, instants ISO 8601 in UTC. An interval has three columns: the
 # estimate, `_low` and `_high`; both ends are NULL if the samples are too few for an interval.
 
-SCHEMA_VERSION = 13
+SCHEMA_VERSION = 14
 
 TABLES = """
 CREATE TABLE environments (
@@ -271,6 +271,20 @@ CREATE TABLE diagnoses (
 """
 TABLES += SEARCHES
 
+# What each request of a session to a model has used. Until its end is known it is the most that it
+# may use, so that a session that was killed stays within its limits.
+SPENDING = """
+CREATE TABLE spending (
+    id INTEGER PRIMARY KEY,
+    session INTEGER NOT NULL REFERENCES sessions (id),
+    tokens_in INTEGER NOT NULL,
+    tokens_out INTEGER NOT NULL,
+    cost REAL
+);
+CREATE INDEX spending_by_session ON spending (session);
+"""
+TABLES += SPENDING
+
 # For metalbench.kernelbench: the outcome of each sample of a model.
 EVALUATIONS = """
 CREATE TABLE evaluations (
@@ -336,6 +350,7 @@ ALTER TABLE runs ADD COLUMN project_revision TEXT;
 """,
     11: AUTHORS,
     12: SEARCHES,
+    13: SPENDING,
 }
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from agent_steel.models.providers.api import Api
     from agent_steel.models.providers.model import Model, ModelProposer
+    from agent_steel.proposal import Usage
 
 __all__ = ["NAMES", "Options", "RequestLimits", "Retries", "create", "create_model"]
 
@@ -36,6 +37,10 @@ class Options(TypedDict, total=False):
         The most US dollars that all requests together may cost; None means unlimited.
     token_budget
         The most tokens of all requests together, in and out; None means unlimited.
+    max_requests
+        The most requests, corrections and retries included; None means unlimited.
+    spent
+        What an interrupted session has used before; the limits hold for all of it.
     prices, prompts
         A table of prices and a folder of prompts to take instead of the packaged ones.
     max_tokens
@@ -52,6 +57,8 @@ class Options(TypedDict, total=False):
     base_url: str | None
     max_cost: float | None
     token_budget: int | None
+    max_requests: int | None
+    spent: Usage | None
     prices: Path | None
     prompts: Path | None
     max_tokens: int
@@ -88,6 +95,8 @@ def create_model(provider: str, **options: Unpack[Options]) -> Model:
         _prices(preset, options.get("prices")),
         options.get("max_cost"),
         options.get("token_budget"),
+        max_requests=options.get("max_requests"),
+        spent=options.get("spent"),
     )
     ledger.check(name)
     url = _check(options.get("base_url") or preset.base_url)

@@ -9,7 +9,7 @@ from time import monotonic
 from typing import Any, Generic, TypeVar
 
 from agent_steel.models import prompt
-from agent_steel.models.ledger import Charge, Ledger
+from agent_steel.models.ledger import Charge, Ledger, SpendingRecorder
 from agent_steel.models.local_paths import remove_local_paths
 from agent_steel.models.prompts import Prompts
 from agent_steel.models.providers.api import (
@@ -323,6 +323,10 @@ class ModelProposer:
     def check(self) -> None:
         """Raise ProposerError where the model cannot be asked at all."""
         self._asked.check()
+
+    def record_spending(self, recorder: SpendingRecorder) -> None:
+        """Record each request from now on."""
+        self._asked.ledger.recorder = recorder
 
     def propose(self, brief: Brief, say: Progress) -> Proposal | NothingLeft:
         """Ask for the next version; NothingLeft if the model knows of nothing more to try.

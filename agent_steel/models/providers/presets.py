@@ -79,8 +79,8 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 GIVEN = (
-    *("model", "base_url", "max_cost", "token_budget", "max_tokens", "prices", "prompts"),
-    "structured",
+    *("model", "base_url", "max_cost", "token_budget", "max_requests", "max_tokens"),
+    *("prices", "prompts", "structured"),
 )
 
 _OPTIONS = (
@@ -92,6 +92,12 @@ _OPTIONS = (
         type=click.IntRange(min=1),
         metavar="N",
         help="Most tokens of all requests together, in and out.",
+    ),
+    click.option(
+        "--max-requests",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Most requests, corrections and retries included.",
     ),
     click.option(
         "--max-tokens",

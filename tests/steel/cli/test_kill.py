@@ -175,6 +175,59 @@ def test_answers_of_a_killed_session_are_neither_lost_nor_requested_again(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("parallel", [1, 3])
+def test_a_killed_population_stays_within_its_limits(
+    parallel: int, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ten kills at random moments of a session with a limit of its requests."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    most = 14
+    answered: list[str] = []
+
+    def another(_: Asked) -> Step:
+        source = f"{KERNEL}constant int answer = {len(answered)};\n"
+        answered.append(source)
+        return kernel(source, technique=f"answer {len(answered)}")
+
+    db, log = tmp_path / "a.db", tmp_path / "log"
+    with ModelServer(another) as server:
+        rest = ("--provider", "openai", "--model", "m", "--base-url", server.url("openai"))
+        limits = ("--max-rounds", "50", "--max-no-improvement", "50", "--max-requests", str(most))
+        many = ("--strategy", "population", "--candidates", "1", "--parallel", str(parallel))
+        options = (*LOOP, *many, *limits, *rest)
+        for moment in random_moments(10):
+            run = start(folder, db, log, options)
+            try:
+                run.wait(moment)
+            except subprocess.TimeoutExpired:
+                os.killpg(run.pid, signal.SIGKILL)
+                run.wait()
+            assert len(server.asked) <= most
+            if attempts(db) and not _session(db):
+                break
+        if _session(db) or not attempts(db):
+            assert start(folder, db, log, options).wait() == 0, log.read_text()
+        assert len(server.asked) <= most
+    assert f"--max-requests {most}: {most} requests were made" in log.read_text()
+    tried = [each for each in attempts(db) if each.status is not Status.BASELINE]
+    # The limit ends the session, whatever is undecided.
+    assert {each.status for each in tried} <= {*JUDGED, Status.UNDECIDED}, log.read_text()
+    # Each stored answer once; of the others one at most of each request was under way at a kill.
+    sources = [each.source for each in tried]
+    assert len(set(sources)) == len(sources)
+    assert set(sources) <= set(answered)
+    assert {each.island for each in tried} <= {0, 1, 2}
+    with Store(db) as store:
+        (session,) = {each.session for each in tried}
+        assert History(store).usage(session).requests == most
+
+
+def random_moments(number: int) -> list[float]:
+    chance = random.Random(11)
+    return [chance.uniform(2, 12) for _ in range(number)]
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_session_names_the_command_to_resume(
     sent: signal.Signals, tunable: Path, tmp_path: Path

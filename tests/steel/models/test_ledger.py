@@ -8,6 +8,7 @@ from contextlib import suppress
 
 import pytest
 
+from agent_steel.history.history import SpendingRecord
 from agent_steel.models.ledger import Ledger, Price, Prices, read
 from agent_steel.proposal import ProposerError, SpentError, Usage
 
@@ -149,3 +150,52 @@ def test_a_wrong_price_table_is_reported_with_its_name(tmp_path, text):
         read(path)
     with pytest.raises(ProposerError, match="No such file"):
         read(tmp_path / "none.json")
+
+
+def test_requests_never_exceed_their_number():
+    ledger = Ledger(Prices(free=True), max_requests=5)
+    made, refused = [], []
+
+    def several():
+        for _ in range(3):
+            try:
+                with ledger.request("m", 10, 10) as charge:
+                    made.append(1)
+                    charge.settle(1, 1)
+            except SpentError as error:
+                refused.append(str(error))
+
+    threads = [threading.Thread(target=several) for _ in range(6)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join(30)
+    assert len(made) == ledger.usage.requests == 5
+    assert len(refused) == 13
+    assert all("--max-requests 5: 5 requests were made" in each for each in refused)
+    with pytest.raises(ProposerError, match="--max-requests: expected 1 or more, got 0"):
+        Ledger(Prices(), max_requests=0)
+
+
+def test_limits_count_what_was_spent_before():
+    spent = Usage(tokens_in=90, tokens_out=5, cost=0.0, requests=3)
+    tokens = Ledger(Prices(), token_budget=100, spent=spent)
+    with pytest.raises(SpentError, match="95 tokens are used"), tokens.request("m", 4, 4):
+        pass
+    requests = Ledger(Prices(), max_requests=3, spent=spent)
+    with pytest.raises(SpentError, match="3 requests were made"), requests.request("m", 4, 4):
+        pass
+
+
+def test_requests_are_recorded_before_they_are_sent(session):
+    number = session.history.begin({})
+    ledger = Ledger(Prices(free=True))
+    ledger.recorder = SpendingRecord(session.history, number)
+    with ledger.request("m", 40, 50) as charge:
+        # What is left if the process is killed now.
+        assert session.history.usage(number) == Usage(40, 50, 0.0, 1)
+        charge.settle(30, 20)
+    assert session.history.usage(number) == Usage(30, 20, 0.0, 1)
+    with pytest.raises(ZeroDivisionError), ledger.request("m", 40, 50):
+        raise ZeroDivisionError
+    assert session.history.usage(number) == Usage(30, 20, 0.0, 2)
