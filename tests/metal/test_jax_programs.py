@@ -15,14 +15,19 @@ pytestmark = [
     pytest.mark.metal,
     pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="needs JAX"),
 ]
-SCRIPT = Path(__file__).parent / "training_of_jax.py"
+FOLDER = Path(__file__).resolve().parent
 
 
 def test_steps_of_a_training_are_dispatched_without_a_wait(metal_double) -> None:
+    variables = {
+        "JAX_PLATFORMS": "metalbench,cpu",
+        "METALBENCH_JAX_DEVICE": "metal",
+        "PYTHONPATH": str(FOLDER.parent),
+    }
     done = subprocess.run(
-        [sys.executable, str(SCRIPT)],
-        env={**os.environ, "JAX_PLATFORMS": "metalbench,cpu", "METALBENCH_JAX_DEVICE": "metal"},
-        cwd=SCRIPT.parent,
+        [sys.executable, str(FOLDER / "training_of_jax.py")],
+        env={**os.environ, **variables},
+        cwd=FOLDER,
         capture_output=True,
         text=True,
         check=False,
