@@ -11,6 +11,7 @@ from agent_steel.cli.history import (
     TARGETS,
     diff,
     export,
+    export_session_command,
     history,
     log,
     objectives_option,
@@ -48,6 +49,8 @@ Examples:
   agent_steel log softmax                prompts and answers of a model
   agent_steel export softmax             the best version as a .metal file
   agent_steel plot softmax --out a.svg   best so far over rounds
+  agent_steel export-session --out a.jsonl   a session with its prompts and judgements
+  agent_steel --replay a.jsonl           the same again, without a model
   agent_steel weld -d "..." --provider P a new task and kernel (also --welder)
 
 \b
@@ -203,6 +206,13 @@ class _Options(ErrorsAreMessages):
     help="What is printed on standard output at the end.",
 )
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
+@click.option(
+    "--replay",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Run a session of `agent_steel export-session` again: answers and judgements come from "
+    "the file. Nothing is asked or timed. Without --db its store is removed at the end.",
+)
 @click.option("--resume", is_flag=True, help="Go on with the session that was broken off last.")
 @click.option("--apply", is_flag=True, help="Write the winners in place of the kernels' files.")
 @click.option(
@@ -239,5 +249,5 @@ def main(ctx: click.Context, /, **options: Any) -> None:
     ctx.exit(run(ctx, options))
 
 
-for command in (history, show, diff, log, export, plot, welder_command):
+for command in (history, show, diff, log, export, export_session_command, plot, welder_command):
     main.add_command(command)

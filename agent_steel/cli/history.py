@@ -190,11 +190,13 @@ def log(name: str, db: Path | None, **options: Any) -> None:
     Keys are not in it: they are removed before a text is stored. The tuner makes no requests.
     """
     from agent_steel.attempt import Status
-    from agent_steel.cli.report import exchange_as_json, format_exchange
+    from agent_steel.cli.report import format_exchange
     from agent_steel.history import History
+    from agent_steel.history.recording import list_requests
     from agent_steel.proposers import TUNER
     from metalbench.report import numbers
     from metalbench.report.console import echo_document
+    from metalbench.safe_text import json_text
     from metalbench.store.database import store_path
     from metalbench.store.store import Store
 
@@ -227,12 +229,13 @@ def log(name: str, db: Path | None, **options: Any) -> None:
                 f"{store.path} has no such requests to a model for {name!r}; "
                 f"`agent_steel --kernel-name {name} --provider NAME` makes some"
             )
+    if options["as_json"]:
+        for record in list_requests(found, attempts):
+            echo_document(json_text(record, allow_nan=False) + "\n")
+        return
     shown = ""
     for context, each in found:
         tried = attempts.get(context.attempt or 0)
-        if options["as_json"]:
-            echo_document(exchange_as_json(context, each, tried))
-            continue
         title, texts = format_exchange(context, each, tried)
         echo(title, fg="cyan")
         if options["brief"]:
@@ -245,6 +248,49 @@ def log(name: str, db: Path | None, **options: Any) -> None:
                 echo(f"--- {part}")
                 echo(text)
         echo()
+
+
+@click.command("export-session", short_help="Write a session as a file that can be replayed.")
+@click.argument("number", type=int, required=False, metavar="[SESSION]")
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
+    callback=writable,
+    metavar="FILE",
+    help="Where to; else standard output.",
+)
+@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@store_option
+def export_session_command(
+    number: int | None, out: Path | None, force: bool, db: Path | None
+) -> None:
+    """Write a session, by default the latest, as JSON lines: requests, answers and judgements.
+
+    `agent_steel --replay FILE` runs it again without a model. Keys are not in it.
+    """
+    from agent_steel.history import History
+    from agent_steel.history.recording import export_session
+    from metalbench.report.console import echo_document
+    from metalbench.store.database import store_path
+    from metalbench.store.store import Store
+    from metalbench.untrusted_files import replace_file
+
+    with Store(store_path(db)) as store:
+        kept = History(store)
+        session = kept.session(number)
+        if session is None:
+            which = "a session" if number is None else f"session {number}"
+            raise click.ClickException(
+                f"{store.path} lacks {which}; `agent_steel --kernel-name NAME --loop` makes one"
+            )
+        text = "".join(export_session(kept, session))
+    if out is None or str(out) == "-":
+        echo_document(text)
+        return
+    if out.exists() and not force:
+        raise click.ClickException(f"{out} exists already; --force replaces it")
+    replace_file(out, text)
+    echo(f"Wrote session {session.number} to {out}")
 
 
 def _attempt(number: int, db: Path | None) -> tuple[Attempt, bool]:

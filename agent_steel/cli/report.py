@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from agent_steel.attempt import Attempt, Status, Target, merit
@@ -136,16 +135,6 @@ def format_exchange(
         title += f"\n  not usable: {exchange.error}"
     texts = {"system": exchange.system, "prompt": exchange.prompt, "answer": exchange.answer}
     return title, texts
-
-
-def exchange_as_json(context: ExchangeContext, exchange: Exchange, attempt: Attempt | None) -> str:
-    """Return a request to a model as a line of JSON: its context, texts, usage and outcome."""
-    fields = {
-        **asdict(context),
-        **asdict(exchange),
-        "outcome": None if attempt is None else attempt.status.value,
-    }
-    return json_text(fields, allow_nan=False) + "\n"
 
 
 # The result of a session, as text and as JSON.

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
     from agent_steel.device_lock import DeviceLock
     from agent_steel.history import History
+    from agent_steel.history.recording import Recording
     from agent_steel.loop import LoopResult, SearchResult
     from agent_steel.loop.settings import SearchSubject, Settings
     from agent_steel.proposal import Proposer, Usage
@@ -152,19 +155,28 @@ MOST_ROUNDS = 10
 CONFIRMATION = 3.0
 GOES_ON = "All that was judged is kept; `agent_steel --resume` goes on."
 # Options that a resumed session takes from the new command. The others keep their values.
-OF_THIS_CALL = frozenset({"resume", "dry_run", "output", "apply", "record", "db"})
+OF_THIS_CALL = frozenset({"resume", "replay", "dry_run", "output", "apply", "record", "db"})
 
 
 def run(ctx: click.Context, options: dict[str, Any]) -> int:
     """Do what the options ask for; returns the exit code."""
     from agent_steel.history import History
+    from agent_steel.history.recording import read_recording
     from metalbench.cli.interruption import terminate_as_interrupted
     from metalbench.cli.machine import open_machine
     from metalbench.cli.options import MachineConfig
     from metalbench.store.database import store_path
     from metalbench.store.store import Store
 
-    with Store(store_path(options["db"])) as store:
+    recording = None
+    with ExitStack() as stack:
+        if options["replay"] is not None:
+            recording = read_recording(options["replay"])
+            options = {**_restore_options(ctx, recording.options, options), "on": None}
+            if options["db"] is None:
+                folder = stack.enter_context(TemporaryDirectory(prefix="agent_steel-"))
+                options["db"] = Path(folder) / "replay.db"
+        store = stack.enter_context(Store(store_path(options["db"])))
         history = History(store)
         session = None
         if options["resume"]:
@@ -173,7 +185,7 @@ def run(ctx: click.Context, options: dict[str, Any]) -> int:
             terminate_as_interrupted(),
             open_machine(MachineConfig.of(options), traces=bool(options["gputrace"])) as machine,
         ):
-            return _on(machine, session, store, history, options)
+            return _on(machine, session, store, history, options, recording=recording)
 
 
 def _on(
@@ -182,8 +194,11 @@ def _on(
     store: Store,
     history: History,
     options: dict[str, Any],
+    *,
+    recording: Recording | None,
 ) -> int:
     from agent_steel.history.history import SpendingRecord
+    from agent_steel.loop.replay import ReplayProposer
     from metalbench.errors import MachineError
     from metalbench.report.console import console
     from metalbench.run.single_pass import check_captures
@@ -191,7 +206,8 @@ def _on(
     out, log = console(), console(to_stderr=True)
     subjects = subjects_for(options, machine.device)
     spent = history.usage(session) if session is not None else None
-    proposer = _proposer(options, spent)
+    proposer: Proposer
+    proposer = ReplayProposer(recording) if recording is not None else _proposer(options, spent)
     settings = _settings(options, proposer)
     if options["gputrace"]:
         check_captures(machine.device)
@@ -201,7 +217,7 @@ def _on(
     if check := getattr(proposer, "check", None):
         # Before anything is measured: a wrong key should not cost a profile first.
         check()
-    if subjects[0].chip is None:
+    if subjects[0].chip is None and recording is None:
         # Of other load; predictions do not depend on it.
         machine.warn(log)
     if session is None:
@@ -218,6 +234,7 @@ def _on(
             options=options,
             history=history,
             log=log,
+            recording=recording,
         )
     except MachineError:
         log.print(GOES_ON, soft_wrap=True)
@@ -255,6 +272,7 @@ def _loop(
     options: dict[str, Any],
     history: History,
     log: Console,
+    recording: Recording | None,
 ) -> LoopResult:
     from agent_steel.cli.live import LiveView
     from agent_steel.cli.report import ProgressPrinter
@@ -263,6 +281,7 @@ def _loop(
     from agent_steel.loop.objectives import SeveralVerifier
     from agent_steel.loop.predicted import PredictionProfiler, PredictionVerifier, Predictor
     from agent_steel.loop.profiler import Profiler
+    from agent_steel.loop.replay import RecordedProfiler, RecordedVerifier
     from agent_steel.loop.search import Tools
     from agent_steel.loop.verifier import CandidateVerifier, Verifier
     from metalbench.measure.measurement import Plan
@@ -292,6 +311,8 @@ def _loop(
     judge: CandidateVerifier = verifier
     if others:
         judge = SeveralVerifier(verifier, tuple(map(Predictor, others)), holds_out)
+    if recording is not None:
+        judge, profiler = RecordedVerifier(recording), RecordedProfiler(recording)
     tools = Tools(
         history,
         judge,
@@ -314,6 +335,13 @@ def _as_it_was(
         raise click.UsageError(
             f"--resume: no session in {history.path} was broken off; leave it out to begin one"
         )
+    return session.number, _restore_options(ctx, session.options, options)
+
+
+def _restore_options(
+    ctx: click.Context, recorded: Mapping[str, Any], options: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the recorded options of a session, but for those that are given now."""
     given = {
         name
         for name in options
@@ -321,7 +349,7 @@ def _as_it_was(
     }
     kept = {
         name: value
-        for name, value in session.options.items()
+        for name, value in recorded.items()
         if name in options and name not in given | OF_THIS_CALL
     }
     for name in ("gputrace", "prices", "prompts"):
@@ -330,7 +358,7 @@ def _as_it_was(
     for name in ("kernels", "include"):
         if name in kept:
             kept[name] = tuple(map(Path, kept[name]))
-    return session.number, {**options, **kept}
+    return {**options, **kept}
 
 
 def subjects_for(options: Mapping[str, Any], device: Described) -> list[SearchSubject]:

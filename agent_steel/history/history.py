@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent_steel.attempt import Attempt, Status, Usage
-from agent_steel.proposal import Exchange
+from agent_steel.proposal import Diagnosis, Exchange, Fact
 from agent_steel.source import with_defaults
 from metalbench.errors import DeclarationError, MachineError
 from metalbench.kernel.source_files import library_folder
@@ -161,7 +161,10 @@ _SAME = (
 
 @dataclass(frozen=True)
 class ExchangeContext:
-    """The purpose of a request to a model. `attempt` is None without a kernel in the answer."""
+    """The purpose of a request to a model. `attempt` is None without a kernel in the answer.
+
+    `call` counts the questions to a proposer in a session; the history assigns it.
+    """
 
     session: int
     attempt: int | None
@@ -169,6 +172,7 @@ class ExchangeContext:
     round: int
     proposer: str
     model: str
+    call: int | None = None
 
 
 @dataclass(frozen=True)
@@ -225,10 +229,17 @@ class History:
 
     def broken_off(self) -> Session | None:
         """Return the latest session that has not ended by itself, None if there is none."""
+        return self._find_session("WHERE outcome IS NULL ORDER BY id DESC LIMIT 1", ())
+
+    def session(self, number: int | None = None) -> Session | None:
+        """Return session `number`, or the latest one; None if there is none."""
+        return self._find_session("WHERE id = coalesce(?, id) ORDER BY id DESC LIMIT 1", (number,))
+
+    def _find_session(self, clause: str, values: tuple[object, ...]) -> Session | None:
         with self._store.reading() as connection:
             row = connection.execute(
-                "SELECT id, started_at, finished_at, outcome, options FROM sessions "
-                "WHERE outcome IS NULL ORDER BY id DESC LIMIT 1"
+                f"SELECT id, started_at, finished_at, outcome, options FROM sessions {clause}",
+                values,
             ).fetchone()
         if row is None:
             return None
@@ -248,10 +259,14 @@ class History:
     def add_exchanges(self, context: ExchangeContext, exchanges: Sequence[Exchange]) -> None:
         """Keep the requests to a model that led to one answer of a proposer."""
         with self._store.transaction() as connection:
+            (last,) = connection.execute(
+                "SELECT max(call) FROM exchanges WHERE session = ?", (context.session,)
+            ).fetchone()
             for each in exchanges:
                 usage = each.usage
                 columns = {
                     **asdict(context),
+                    "call": 0 if last is None else last + 1,
                     **{
                         name: _add_text(connection, getattr(each, name))
                         for name in ("system", "prompt", "answer")
@@ -265,19 +280,38 @@ class History:
                 }
                 _insert(connection, "exchanges", columns)
 
-    def exchanges(self, task: str) -> list[tuple[ExchangeContext, Exchange]]:
-        """Return all requests to models for a task, oldest first."""
+    def exchanges(
+        self, task: str | None = None, session: int | None = None
+    ) -> list[tuple[ExchangeContext, Exchange]]:
+        """Return the requests to models for a task, in a session, or all; oldest first."""
         with self._store.reading() as connection:
             rows = connection.execute(
-                "SELECT session, attempt, task, round, proposer, model, systems.text, "
+                "SELECT session, attempt, task, round, proposer, model, call, systems.text, "
                 "prompts.text, answers.text, error, asked_at, seconds, tokens_in, tokens_out, cost "
                 "FROM exchanges JOIN sources AS systems ON systems.hash = exchanges.system "
                 "JOIN sources AS prompts ON prompts.hash = exchanges.prompt "
                 "JOIN sources AS answers ON answers.hash = exchanges.answer "
-                "WHERE task = ? ORDER BY exchanges.id",
-                (task,),
+                "WHERE task = coalesce(?, task) AND session = coalesce(?, session) "
+                "ORDER BY exchanges.id",
+                (task, session),
             ).fetchall()
-        return [(ExchangeContext(*row[:6]), _exchange_of(row[6:])) for row in rows]
+        return [(ExchangeContext(*row[:7]), _exchange_of(row[7:])) for row in rows]
+
+    def record_diagnosis(self, session: int, attempt: int, diagnosis: Diagnosis) -> None:
+        """Keep the diagnosis of an attempt as the proposers of a session get it."""
+        with self._store.transaction() as connection:
+            connection.execute(
+                "INSERT OR REPLACE INTO diagnoses VALUES (?, ?, ?)",
+                (session, attempt, json.dumps(asdict(diagnosis))),
+            )
+
+    def diagnoses(self, session: int) -> list[tuple[int, Diagnosis]]:
+        """Return the diagnoses of a session by number of attempt."""
+        with self._store.reading() as connection:
+            rows = connection.execute(
+                "SELECT attempt, json FROM diagnoses WHERE session = ? ORDER BY attempt", (session,)
+            ).fetchall()
+        return [(number, _read_diagnosis(json.loads(text))) for number, text in rows]
 
     def usage(self, session: int) -> Usage:
         """Return what all requests of a session have used; of lost ones the most they may have."""
@@ -393,6 +427,11 @@ class SpendingRecord:
         """Record what a request has used."""
         with self.history.beside() as history:
             history.settle(number, used)
+
+
+def _read_diagnosis(fields: Mapping[str, Any]) -> Diagnosis:
+    facts = tuple(Fact(**each) for each in fields["facts"])
+    return Diagnosis(fields["bound"], fields["text"], facts)
 
 
 def _exchange_of(row: Sequence[Any]) -> Exchange:

@@ -330,7 +330,9 @@ class Search:
     def _diagnosis(self, attempt: Attempt) -> Diagnosis:
         attempts = tuple(self._lineage().attempts.values())
         with self._alone():
-            return self._tools.profiler.diagnose(self.subject, attempt, attempts)
+            found = self._tools.profiler.diagnose(self.subject, attempt, attempts)
+        self._tools.history.record_diagnosis(self._session, attempt.number, found)
+        return found
 
     def _is_wrong(self, attempt: Attempt, error: MetalBenchError) -> None:
         """Set the status WRONG of an attempt that failed on new inputs."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from time import monotonic
@@ -341,10 +341,17 @@ class ModelProposer:
             "kernel", KERNEL_SCHEMA, lambda answer: kernel_replies(answer, brief.kernel)
         )
         replies, usage, exchanges = self._asked.ask(system, text, form, say)
-        if replies[0].nothing_left:
-            return NothingLeft(exchanges)
-        first, *others = (
-            Proposal(each.source, each.summary, each.technique, wording=each.wording)
-            for each in replies
-        )
-        return replace(first, usage=usage, others=tuple(others), exchanges=exchanges)
+        return make_proposal(replies, usage, exchanges)
+
+
+def make_proposal(
+    replies: Sequence[KernelReply], usage: Usage, exchanges: tuple[Exchange, ...]
+) -> Proposal | NothingLeft:
+    """Return the proposal of a model's replies, with what they have cost and their requests."""
+    if replies[0].nothing_left:
+        return NothingLeft(exchanges)
+    first, *others = (
+        Proposal(each.source, each.summary, each.technique, wording=each.wording)
+        for each in replies
+    )
+    return replace(first, usage=usage, others=tuple(others), exchanges=exchanges)
