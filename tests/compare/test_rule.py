@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 from example_results import correct, measurement, without_interval
-from scipy.signal import lfilter
 from scripted_gpu import ScriptedGpu
 
 from metalbench import _core
@@ -128,6 +127,9 @@ def test_noise_does_not_win(
     old, new = trial(5), trial(4)
     enter(device, store, old, kept(device, store, old), origin="test")
     number = kept(device, store, new)
+    # Its import takes more than a second, and each worker process imports this file.
+    from scipy.signal import lfilter
+
     random = np.random.default_rng(3)
     once = []
 

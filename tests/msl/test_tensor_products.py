@@ -129,7 +129,7 @@ def check_case(device: _core.Device, case, *, checked: bool = False) -> None:
     assert find_error(device, product, size, padding=padding, macros=macros, checked=checked) == 0
 
 
-@settings(max_examples=8, deadline=None, database=None)
+@settings(max_examples=4, deadline=None, database=None)
 @given(case=cases())
 def test_matmul2d_of_random_products(cpu, case):
     check_case(cpu, case)
