@@ -26,7 +26,6 @@ from agent_steel.proposal import (
     ProposerError,
     SpentError,
 )
-from agent_steel.proposers import TUNER
 from agent_steel.source import source_key
 from agent_steel.tuning.tuner import Tuner
 
@@ -52,7 +51,7 @@ class ReplayProposer:
         self.model = models[0].model if models else ""
         self.usage = Usage()
         # As many versions of a round as the recorded proposer is asked for.
-        self.candidates = Tuner.candidates if self.name == TUNER else 1
+        self.candidates = Tuner.candidates if self.name == Tuner.name else 1
 
     def propose(self, brief: Brief, say: Progress) -> Proposal | NothingLeft:
         """Return the recorded answer; raise ProposerError as recorded.
@@ -130,7 +129,7 @@ def _list_tuner_calls(recording: Recording) -> Iterator[RecordedCall]:
     """Yield a call without requests for each proposal of the tuner."""
     counts: dict[tuple[str, int], int] = {}
     for each in recording.attempts.values():
-        if each.proposer != TUNER or each.status is Status.BASELINE:
+        if each.proposer != Tuner.name or each.status is Status.BASELINE:
             continue
         place = (each.task, each.round)
         index = counts[place] = counts.get(place, -1) + 1
