@@ -13,6 +13,8 @@
 // math: fast
 // std: metal4.0
 // preferred: m5
+// preferred: h100 float16 bfloat16
+// preferred: h200 float16 bfloat16
 #include "metalbench/convolution.h"
 #include "metalbench/tensor_staging.h"
 using namespace metalbench;

@@ -13,6 +13,8 @@
 // dtypes: float32, float16, bfloat16
 // std: metal4.0
 // preferred: m5
+// preferred: h100 float16 bfloat16
+// preferred: h200 float16 bfloat16
 #include "metalbench/activations.h"
 #include "metalbench/tensor_tiles.h"
 using namespace metalbench;

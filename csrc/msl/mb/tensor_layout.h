@@ -163,6 +163,10 @@ struct tensor_layout {
   static constexpr bool is_fragment = MB_TENSOR_LAYOUT == 0 && scope_traits<Scope>::is_simdgroup &&
                                       D.m == 16 && D.n == 32 && D.k == 16;
 
+  // The layout of a warp's tensor cores. An operand of less than sixteen k has another one.
+  static constexpr bool is_warp = MB_GPU && MB_TENSOR_LAYOUT == 0 && !is_fragment &&
+                                  scope_traits<Scope>::is_simdgroup && rows % 16 == 0 && rows > 0 &&
+                                  columns % 8 == 0 && columns > 0;
   static constexpr bool is_warpgroup =
 #if MB_HOPPER
       role == TensorRole::destination && is_warpgroup_shape<Scope>(rows, columns);
@@ -170,21 +174,25 @@ struct tensor_layout {
       false;
 #endif
 
-  template <bool fragment, bool warpgroup, class = void>
+  template <bool fragment, bool warp, bool warpgroup, class = void>
   struct choose {
     using type = typename PlainLayout<threads, rows, columns>::type;
   };
   template <class None>
-  struct choose<true, false, None> {
+  struct choose<false, true, false, None> {
+    using type = BlockLayout<threads, rows, columns, 4, 2>;
+  };
+  template <class None>
+  struct choose<true, false, false, None> {
     using type = FragmentLayout<rows / 16, columns / 16, D.relaxed_precision>;
   };
 #if MB_HOPPER
   template <class None>
-  struct choose<false, true, None> {
+  struct choose<false, false, true, None> {
     using type = WarpgroupLayout<threads, rows, columns>;
   };
 #endif
-  using type = typename choose<is_fragment, is_warpgroup>::type;
+  using type = typename choose<is_fragment, is_warp, is_warpgroup>::type;
 };
 
 }  // namespace mb

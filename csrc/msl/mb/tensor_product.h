@@ -5,7 +5,7 @@
 #if MB_VECTOR
 #include "cpu/tensor_fragments.h"
 #elif MB_GPU
-#include "gpu/tensor_fragments.h"
+#include "gpu/warp_product.h"
 #endif
 
 namespace mb {
@@ -87,6 +87,17 @@ inline constexpr bool is_warpgroup_element =
 #endif
 
 #if MB_GPU
+// Whether tensor cores of one warp multiply the operands: their elements are of one type, and sums
+// have the layout for it.
+template <mpp::tensor_ops::matmul2d_descriptor D, class L, class R, class Scope>
+constexpr bool is_warp_product() {
+  if (D.mb_has_static_k() && D.k % 16 != 0) return false;
+  if (is_cooperative<L> && !tensor_layout<D, Scope, TensorRole::left>::is_warp) return false;
+  if (is_cooperative<R> && !tensor_layout<D, Scope, TensorRole::right>::is_warp) return false;
+  return tensor_layout<D, Scope, TensorRole::destination>::is_warp &&
+         has_fragment_product<typename L::value_type, typename R::value_type>;
+}
+
 // Whether both operands are fragments in registers, of a type that tensor cores have.
 template <mpp::tensor_ops::matmul2d_descriptor D, class L, class R, class Scope>
 constexpr bool is_fragment_product() {
@@ -160,6 +171,12 @@ MB_FUNC void multiply_matrices(const L& left, const R& right,
                 is_warpgroup_element<L, R>) {
     add_product_by_warpgroups<Layout, Scope, __is_same(typename L::value_type, half),
                               !D.transpose_left, D.transpose_right>(sums, a, b, depth);
+  } else
+#endif
+#if MB_GPU
+      if constexpr (is_warp_product<D, L, R, Scope>()) {
+    add_product_by_warp<Layout, typename L::value_type, !D.transpose_left, D.transpose_right,
+                        is_cooperative<L> || is_cooperative<R> ? D.k : 0>(sums, a, b, depth);
   } else
 #endif
     add_product<Layout>(sums, scope_traits<Scope>::thread(), a, b, depth);

@@ -28,6 +28,10 @@ template <class E>
 MB_FUNC E reduce_two(mpp::tensor_ops::reduction_operation op, E a, E b) {
   using Operation = mpp::tensor_ops::reduction_operation;
   if (op == Operation::sum) return E(a + b);
+#ifdef __NVPTX__
+  if constexpr (__is_same(E, float))
+    return op == Operation::max ? __nvvm_fmax_f(a, b) : __nvvm_fmin_f(a, b);
+#endif
   // As max and min: a number and a NaN give the number.
   if (op == Operation::max) return a < b || a != a ? b : a;
   return b < a || a != a ? b : a;
@@ -38,7 +42,13 @@ template <u32 mask, class E>
 MB_FUNC E reduce_lanes(mpp::tensor_ops::reduction_operation op, E x) {
 #pragma clang loop unroll(full)
   for (u32 bit = 1; bit < simd_width; bit *= 2) {
-    if ((mask & bit) != 0) x = reduce_two(op, x, E(metal::simd_shuffle_xor(x, ushort(bit))));
+    if ((mask & bit) == 0) continue;
+#if MB_GPU
+    // All lanes reduce together.
+    x = reduce_two(op, x, value_of(all_lanes, x, lane() ^ bit));
+#else
+    x = reduce_two(op, x, E(metal::simd_shuffle_xor(x, ushort(bit))));
+#endif
   }
   return x;
 }

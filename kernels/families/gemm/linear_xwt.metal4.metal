@@ -10,6 +10,8 @@
 // math: fast
 // std: metal4.0
 // preferred: m5
+// preferred: h100 float16 bfloat16
+// preferred: h200 float16 bfloat16
 #include "metalbench/tensor_tiles.h"
 using namespace metalbench;
 

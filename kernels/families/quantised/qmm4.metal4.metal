@@ -19,6 +19,8 @@
 // limits: cols % GROUP == 0, rows * cols / 4 <= 4294967295
 // std: metal4.0
 // preferred: m5
+// preferred: h100 float16 bfloat16
+// preferred: h200 float16 bfloat16
 #include "metalbench/quantised_tiles.h"
 #include "metalbench/tensor_staging.h"
 using namespace metalbench;

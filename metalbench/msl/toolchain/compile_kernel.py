@@ -56,6 +56,7 @@ from metalbench.msl.transforms.alignment import lower_alignment, raise_alignment
 from metalbench.msl.transforms.counting import count
 from metalbench.msl.transforms.lop3 import join_bitwise_operations
 from metalbench.msl.transforms.metal_semantics import give_metal_semantics
+from metalbench.msl.transforms.packed_conversions import pack_conversions
 from metalbench.msl.transforms.shared_addresses import store_shared_addresses
 from metalbench.msl.transforms.tensor_cores import lower_matrices
 from metalbench.msl.vectorize.body import LaunchShape
@@ -404,6 +405,7 @@ def ptx_of(
 
     def compile_module(module: Module) -> str:
         optimised = Module(optimise(str(module), tools, translate, options))
+        pack_conversions(optimised)
         lower_matrices(optimised)
         raise_alignment(optimised, buffer_alignment)
         join_bitwise_operations(optimised)

@@ -85,8 +85,7 @@ class _TrailingZeros:
             case "zext" | "sext" | "trunc" | "freeze":
                 return self.count(operands[0])
             case "addrspacecast":
-                is_variable = of.operands[0].type == _SHARED and operands[0].startswith("@")
-                return _VARIABLE_ZEROS if is_variable else 0
+                return self._count_of_base(of)
             case "shl":
                 by = int(operands[1]) if operands[1].isdecimal() else 0
                 return self.count(operands[0]) + by
@@ -103,8 +102,14 @@ class _TrailingZeros:
         size = _size_of(of.element) if isinstance(of, ElementPointer) else None
         if size is None or len(of.operands) != 2:
             return 0
-        base, index = (each.text for each in of.operands)
-        return min(self.count_pointer(base), self.count(index) + _zeros_of(size))
+        return min(self._count_of_base(of), self.count(of.operands[1].text) + _zeros_of(size))
+
+    def _count_of_base(self, of: Instruction) -> int:
+        """Return the trailing zeros of the address that an instruction starts from."""
+        base = of.operands[0]
+        if base.text.startswith("@"):
+            return _VARIABLE_ZEROS if base.type == _SHARED else 0
+        return self.count_pointer(base.text)
 
 
 _COUNTED = frozenset(

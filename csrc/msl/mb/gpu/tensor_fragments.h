@@ -49,6 +49,7 @@ MB_FUNC u32 word_from(E first, E second) {
 template <class E>
 struct FactorPair {
   u32 word;
+  MB_FUNC explicit FactorPair(u32 pair) : word(pair) {}
   MB_FUNC FactorPair(E first, E second) : word(word_from(first, second)) {}
   MB_FUNC Sums add(Sums sums, const FactorPair& right) const {
     if constexpr (__is_same(E, half))
