@@ -123,9 +123,20 @@ def test_other_operations_run_between_the_begin_and_the_end():
     assert "on the host; estimated gain" in plan.format_steps()
 
 
-@settings(max_examples=10, deadline=None, phases=[Phase.generate])
+@settings(max_examples=3, deadline=None, phases=[Phase.generate])
 @given(programs())
 def test_regions_of_random_programs(example):
+    check_regions(example)
+
+
+@pytest.mark.slow
+@settings(max_examples=60, deadline=None, phases=[Phase.generate])
+@given(programs())
+def test_regions_of_many_random_programs(example):
+    check_regions(example)
+
+
+def check_regions(example):
     expected = hlo.compile(example.text, device="cpu", level=0)(*example.arguments)
     found = hlo.compile(example.text, device="cpu", level=2, host="always")(*example.arguments)
     for each, wanted in zip(found, expected, strict=True):

@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from steady_path import tmp_path
 
 from metalbench.cli import main
 from metalbench.puzzle.puzzle import Puzzle
+
+__all__ = ["tmp_path"]
 
 SOLUTIONS = Path(__file__).parent / "solutions"
 
