@@ -11,7 +11,6 @@ from metalbench import _core
 from metalbench.msl.frontend.source import Source
 from metalbench.msl.toolchain.preprocess import parse
 
-
 # Files whose tests are about the cache, or about the runs of clang. An empty cache has no
 # precompiled headers, with which a kernel takes half as long.
 WITH_EMPTY_CACHE = frozenset(
