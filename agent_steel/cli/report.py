@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from metalbench.safe_text import json_text
 
 if TYPE_CHECKING:
     from rich.console import Console, Group
+    from rich.table import Table
 
     from agent_steel.history import History
     from agent_steel.history.history import ExchangeContext
@@ -179,13 +181,41 @@ def report(
             f"{each.best.number}: {best}",
             each.reason,
         )
+    accounts = [Text(account) for each in ended.searches if (account := describe_tried(each, own))]
     wrong = [Text(f"Not tried: {each}", style=WARNING) for each in ended.untried]
     used = format_usage(proposer.usage)
     cost = [Text(f"{used}.", style=QUIET)] if used else []
-    rows = [table, Text()] if ended.searches else [Text("No kernel was measured."), Text()]
+    rows: list[Table | Text] = [table, Text(), *accounts]
+    if not ended.searches:
+        rows = [Text("No kernel was measured."), Text()]
     return Group(
         *rows, *wrong, *cost, *_next_steps(ended, history, history_options, export_options)
     )
+
+
+def describe_tried(result: SearchResult, own: tuple[Attempt, ...]) -> str:
+    """Return what a search tried, how that ended, and why it stopped; '' if it tried nothing."""
+    from metalbench.report import numbers
+
+    attempts = _of(result, own)
+    if not attempts:
+        return ""
+    name = result.subject.entry.name
+    ends = Counter(each.status.value for each in attempts)
+    ideas = Counter(each.technique or NO_ANSWER for each in attempts)
+    text = f"{name}: {_list_counts(ends)}. Ideas: {_list_counts(ideas)}."
+    others = [each for each in attempts if each.status is not Status.KEPT and each.ratio]
+    nearest = max(others, key=lambda each: each.ratio.value if each.ratio else 0.0, default=None)
+    if nearest is not None and nearest.ratio is not None:
+        text += (
+            f" The nearest to a gain that was not kept is attempt {nearest.number}, "
+            f"{format_tunables(nearest)}: {numbers.ratio(nearest.ratio)}, {why(nearest)}."
+        )
+    return f"{text} It stopped: {result.reason}."
+
+
+def _list_counts(counts: Counter[str]) -> str:
+    return ", ".join(f"{number} {name}" for name, number in counts.most_common())
 
 
 def _next_steps(

@@ -140,8 +140,14 @@ class Verifier:
             failed = self.find_failure_held_out(subject, best, candidate, number, observer)
             if failed is not None:
                 return replace(found, status=failed[0], error=failed[1])
-        if found.status is Status.UNDECIDED and repeat >= MOST_REPEATS:
+        if found.status is not Status.UNDECIDED or repeat == 0:
+            return found
+        if repeat >= MOST_REPEATS:
             error = f"{found.error}, in {repeat + 1} measurements"
+            return replace(found, status=Status.REVERTED, error=error)
+        if self.target not in OF_SCATTER and not _has_gain(found.ratio):
+            # The next measurement is the longest one, and most of these would not be FASTER by it.
+            error = f"{found.error}, and no gain by the estimate of {repeat + 1} measurements"
             return replace(found, status=Status.REVERTED, error=error)
         return found
 
@@ -250,6 +256,10 @@ def read_held_out(match: Match, outcome: MatchOutcome) -> tuple[Status, str] | N
     if measured.verdict is Verdict.SLOWER or (measured.verdict in UNCERTAIN and is_below):
         return Status.REVERTED, SLOWER.format(ratio=ratio.value)
     return None
+
+
+def _has_gain(ratio: Interval | None) -> bool:
+    return ratio is None or ratio.value > 1.0 + MARGIN
 
 
 def _may_be_slower(measured: Measurement | None) -> bool:

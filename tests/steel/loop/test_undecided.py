@@ -131,6 +131,17 @@ def test_a_candidate_that_cannot_be_faster_is_dropped_at_once(
     assert session.workers.seconds == [1]
 
 
+def test_a_candidate_without_an_estimated_gain_is_not_measured_a_third_time(
+    subject: SearchSubject, session: Any
+) -> None:
+    session.workers = Disturbed(9, Interval(1.005, 0.9, 1.3))
+    session([subject], Scripted([disturbed(FASTER)]))
+    *_, attempt = session.history.attempts(subject.place)
+    assert attempt.status is Status.REVERTED
+    assert attempt.error.endswith("not FASTER, and no gain by the estimate of 2 measurements")
+    assert session.workers.seconds == pytest.approx([1, 3])
+
+
 def limit_to_one(session: Any) -> dict[str, Any]:
     """A budget that ends when the first candidate was measured."""
     return {"budget_s": 60.0, "clock": lambda: 61.0 if session.workers.played else 0.0}
