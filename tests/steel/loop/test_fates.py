@@ -174,7 +174,8 @@ def test_spending_the_budget_ends_the_loop(subject: SearchSubject, session: Any)
 
 
 def test_the_budget_ends_the_loop(subject: SearchSubject, session: Any) -> None:
-    times = iter([0.0, 0.0, 0.0, 0.0])
+    # At the start of the loop, before the kernel, and before its first round.
+    times = iter([0.0, 0.0, 0.0])
     proposer = Scripted(lambda brief, number: proposal(f"{FASTER}// {number}\nint a{number};\n"))
     ended = session(
         [subject], proposer, max_rounds=5, budget_s=60.0, clock=lambda: next(times, 61.0)
