@@ -1,4 +1,4 @@
-"""What transformations have in common, and the kernels that most of them are for."""
+"""Changes of a kernel's text that leave its results as they are, each with what it needs."""
 
 from __future__ import annotations
 
@@ -7,15 +7,25 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
+from agent_steel.tuning.edit import SHARING, free_name, read_count, with_tune_line
+from agent_steel.tuning.fusion import FusedDispatches
+from agent_steel.tuning.loops import (
+    FastFunctions,
+    HalfAccumulation,
+    LoadsAhead,
+    PeeledTail,
+    Reciprocals,
+    UnrollFactor,
+)
+from agent_steel.tuning.quads import VectorLoads
+from agent_steel.tuning.rows import SharedRows
+from agent_steel.tuning.tiles import ProductTiles, TransposeTiles
 from metalbench.kernel.header import Dispatch, Kernel
 from metalbench.msl.frontend.tokens import Tokens, lex
 
 __all__ = ["TRANSFORMATIONS", "Transformation"]
 
-
 POSITION = "thread_position_in_grid"
-# Threads of a kernel with one of these may depend on each other.
-SHARING = re.compile(r"\b(threadgroup|atomic\w*|simd\w*|quad_\w+|\w*barrier\w*)\b")
 
 
 class Transformation(Protocol):
@@ -129,32 +139,12 @@ def _index(parameters: tuple[KernelParameter, ...]) -> str | None:
     return name if attributed[0].text.split() == ["uint", name] else None
 
 
-def free_name(kernel: Kernel, wanted: str) -> str:
-    """Return a name that the text does not have."""
-    name = wanted
-    while re.search(rf"\b{name}\b", kernel.source):
-        name += "_"
-    return name
-
-
-def with_tune_line(source: str, name: str, values: tuple[int, ...]) -> str:
-    """Return the text with a `// tune:` line behind its dispatch line."""
-    line = f"// tune: {name} = {', '.join(map(str, values))}"
-    return re.sub(r"(^\s*//\s*dispatch:[^\n]*\n)", rf"\1{line}\n", source, count=1, flags=re.M)
-
-
 def _code(source: str) -> str:
     return " ".join(lex(source).text)
 
 
 def _count(dispatch: Dispatch) -> tuple[str, frozenset[str]] | None:
-    grid = dispatch.threads_in_grid
-    if grid is None or len(grid) != 1 or dispatch.threadgroup_bytes:
-        return None
-    text = str(grid[0]).strip()
-    if not re.fullmatch(r"[A-Za-z_]\w*(\s*\*\s*[A-Za-z_]\w*)*", text):
-        return None
-    return text, grid[0].names
+    return None if dispatch.threadgroup_bytes else read_count(dispatch.threads_in_grid)
 
 
 def _place(tokens: Tokens, function: str) -> tuple[int, int] | None:
@@ -281,85 +271,21 @@ def _unroll(kernel: Kernel, match: re.Match[str]) -> str:
     return f"{match['indent']}#pragma unroll\n{match[0]}"
 
 
-# Four elements with one load and one store.
-
-POINTER = re.compile(r"device\s+(const\s+)?float\s*\*\s*(\w+)")
-# A body that chooses between elements, or returns early, handles one element only.
-CHOOSING = frozenset({"if", "for", "while", "do", "switch", "return", "?", "goto", "&&", "||"})
-
-
-class VectorLoads:
-    """Elementwise kernels of floats compute four elements a thread, as `float4`."""
-
-    technique = "vector loads"
-    summary = (
-        "Each thread loads, computes and stores four elements as one vector, and the last thread "
-        "what is left one by one. Buffers begin at an address that vectors may have."
-    )
-    needs = "independent threads that touch float buffers only at their own position, unbranched"
-
-    def versions(self, kernel: Kernel) -> Iterator[str]:
-        """Yield the kernel with `float4` in place of `float`."""
-        found = independent(kernel)
-        if found is None or kernel.dtypes != ("float32",) or not _is_elementwise(found):
-            return
-        thread, count = free_name(kernel, "position"), free_name(kernel, "count")
-        cast = [_cast(each, thread) for each in found.parameters]
-        body = (
-            f"  const uint {count} = {found.count};\n"
-            f"  if (4 * {thread} + 3 < {count}) {{\n"
-            f"    {found.name}_four({', '.join(cast)});\n"
-            "    return;\n"
-            "  }\n"
-            f"  for (uint {found.index} = 4 * {thread}; {found.index} < {count}; "
-            f"++{found.index}) {{\n"
-            f"    {found.call('one', found.index)}\n"
-            "  }\n"
-        )
-        four = ", ".join(
-            _of_four(each.text) if POINTER.fullmatch(each.text) else each.text
-            for each in found.parameters
-        )
-        functions = (
-            f"{found.function('one')}\n"
-            f"inline void {found.name}_four({four}) {_of_four(found.body)}\n\n"
-        )
-        yield found.replace_function(functions + found.entry(thread, body), "4")
-
-
-def _is_elementwise(found: Independent) -> bool:
-    pointers = {each.name for each in found.taken if "*" in each.text}
-    if not pointers or any(
-        "*" in each.text and not POINTER.fullmatch(each.text) for each in found.taken
-    ):
-        return False
-    text = lex(found.body).text
-    if CHOOSING & set(text):
-        return False
-    own = [[name, "[", found.index, "]"] for name in pointers]
-    uses = [i for i, each in enumerate(text) if each in pointers]
-    at_own = all(text[i : i + 4] in own for i in uses)
-    return at_own and text.count(found.index) == len(uses)
-
-
-def _of_four(text: str) -> str:
-    return re.sub(r"\bfloat\b", "float4", text)
-
-
-def _cast(parameter: KernelParameter, thread: str) -> str:
-    if parameter.attribute == POSITION:
-        return thread
-    match = POINTER.fullmatch(parameter.text)
-    if match is None:
-        return parameter.name
-    return f"(device {match[1] or ''}float4*){parameter.name}"
-
-
-# Changes of a kernel's text that leave its results as they are, each with what it needs.
+# In the order in which a recipe applies them: what other changes can see comes first.
 
 TRANSFORMATIONS: tuple[Transformation, ...] = (
+    FusedDispatches(),
+    Reciprocals(),
+    SharedRows(),
+    ProductTiles(),
+    TransposeTiles(),
     VectorLoads(),
     ElementsPerThread(),
+    FastFunctions(),
+    HalfAccumulation(),
+    LoadsAhead(),
+    UnrollFactor(),
+    PeeledTail(),
     ThreadCount(),
     Unrolling(),
 )

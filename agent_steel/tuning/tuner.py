@@ -1,4 +1,4 @@
-"""Values of a kernel's tunables: those that its header offers, and others that may be worth it."""
+"""Proposals without a model: values of tunables, and recipes of transformations with values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agent_steel.attempt import Attempt, Status
 from agent_steel.history.lineage import Lineage
 from agent_steel.proposal import Brief, Progress, Proposal, Usage
 from agent_steel.source import source_key, with_source
-from agent_steel.tuning.transformations import TRANSFORMATIONS
+from agent_steel.tuning.joint import JointSpace, gains_of
 from metalbench.errors import DeclarationError, MachineError
 from metalbench.kernel.header import Kernel
 from metalbench.store.result import format_tunables
@@ -136,8 +136,9 @@ class _Idea:
 class Tuner:
     """Tries what the kernel's header offers, then what may be changed without changing results.
 
-    In this order: the header's own values, each transformation of the best version's text, values
-    beyond the header's. What is in the history is not proposed again, nor what was proposed before.
+    In this order: the first version's own values, recipes of transformations together with values
+    of their tunables, values beyond the header's. What is in the history is not proposed again, nor
+    what was proposed before.
     """
 
     name = "tuner"
@@ -148,6 +149,7 @@ class Tuner:
 
     def __init__(self) -> None:
         self._given: set[tuple[str, str, str, str]] = set()
+        self._spaces: dict[tuple[str, str, str], JointSpace] = {}
         self._lock = Lock()
 
     def propose(self, brief: Brief, say: Progress) -> Proposal | None:
@@ -159,9 +161,22 @@ class Tuner:
         return None
 
     def _ideas(self, brief: Brief) -> Iterator[_Idea]:
-        yield from self._tunings(brief, "tunables", read_declared(brief.kernel))
-        yield from self._transform(brief)
+        root = self._root(brief)
+        if brief.parent.source == root:
+            yield from self._tunings(brief, "tunables", read_declared(brief.kernel))
+        yield from self._recipes(brief, root)
+        if brief.parent.source != root:
+            yield from self._tunings(brief, "tunables", read_declared(brief.kernel))
+            # A version that no recipe leads to has recipes, too.
+            yield from self._recipes(brief, brief.parent.source)
         yield from self._tunings(brief, "tunables beyond the header's", beyond(brief.kernel))
+
+    @staticmethod
+    def _root(brief: Brief) -> str:
+        """Return the text that the lineage of the parent begins with."""
+        lineage = Lineage(brief.attempts, brief.target)
+        known = lineage.attempts.get(brief.parent.number)
+        return brief.parent.source if known is None else lineage.root(known).source
 
     def _tunings(
         self, brief: Brief, technique: str, space: dict[str, tuple[int, ...]]
@@ -178,11 +193,45 @@ class Tuner:
             )
             tried[key_of(values)] = None
 
-    def _transform(self, brief: Brief) -> Iterator[_Idea]:
-        kept = brief.kernel.resolve_tunables(brief.parent.tunables, dtype=brief.dtype)
-        for each in TRANSFORMATIONS:
-            for source in each.versions(brief.kernel):
-                yield _Idea(source, _of_both(brief, source, kept), each.technique, each.summary)
+    def _recipes(self, brief: Brief, start: str) -> Iterator[_Idea]:
+        """Yield points of the joint space of recipes and values that begins with a text."""
+        space = self._space(brief, start)
+        if len(space.recipes) == 1:
+            return
+        lineage = Lineage(brief.attempts, brief.target)
+        known = [
+            (each.source, self._values(space, each), _gain(lineage, each))
+            for each in lineage.attempts.values()
+            if space.find(each.source) is not None and each.status is not Status.PENDING
+        ]
+        tried = gains_of(space, known)
+        tried.setdefault(space.defaults(0).key, 1.0)
+        while (point := space.suggest(tried)) is not None:
+            recipe = space.recipes[point.recipe]
+            defaults = space.defaults(point.recipe)
+            values = {
+                name: value
+                for name, value in point.values.items()
+                if defaults.values.get(name) != value
+            }
+            said = f" Here with {format_tunables(values)}." if values else ""
+            technique = recipe.technique or "tunables"
+            yield _Idea(recipe.source, values, technique, f"{recipe.summary}{said}".strip())
+            tried[point.key] = None
+
+    def _space(self, brief: Brief, start: str) -> JointSpace:
+        bound = brief.diagnosis.bound
+        key = (start, bound, brief.dtype)
+        if key not in self._spaces:
+            kernel = with_source(brief.kernel, start)
+            self._spaces[key] = JointSpace(kernel, bound, brief.dtype)
+        return self._spaces[key]
+
+    @staticmethod
+    def _values(space: JointSpace, attempt: Attempt) -> dict[str, int]:
+        recipe = space.find(attempt.source)
+        defaults = space.defaults(recipe or 0).values
+        return {**defaults, **attempt.tunables}
 
     def _collect_tried(
         self, brief: Brief, space: dict[str, tuple[int, ...]]
@@ -213,15 +262,6 @@ class Tuner:
             return False
         self._given.add(given)
         return True
-
-
-def _of_both(brief: Brief, source: str, kept: dict[str, int]) -> dict[str, int]:
-    """Return the values of the parent that are valid and not default in a transformed text."""
-    other: Kernel = with_source(brief.kernel, source)
-    defaults = other.resolve_tunables(dtype=brief.dtype)
-    return {
-        name: value for name, value in kept.items() if name in defaults and defaults[name] != value
-    }
 
 
 def _gain(lineage: Lineage, attempt: Attempt) -> float | None:
