@@ -278,7 +278,7 @@ def _loop(
     from agent_steel.cli.report import ProgressPrinter
     from agent_steel.device_lock import DeviceLock
     from agent_steel.loop import Loop
-    from agent_steel.loop.objectives import SeveralVerifier
+    from agent_steel.loop.objectives import MultiObjectiveVerifier
     from agent_steel.loop.predicted import PredictionProfiler, PredictionVerifier, Predictor
     from agent_steel.loop.profiler import Profiler
     from agent_steel.loop.replay import RecordedProfiler, RecordedVerifier
@@ -310,7 +310,7 @@ def _loop(
         profiler = Profiler(site, seed=seed, plan=plan, chips=chips)
     judge: CandidateVerifier = verifier
     if others:
-        judge = SeveralVerifier(verifier, tuple(map(Predictor, others)), holds_out)
+        judge = MultiObjectiveVerifier(verifier, tuple(map(Predictor, others)), holds_out)
     if recording is not None:
         judge, profiler = RecordedVerifier(recording), RecordedProfiler(recording)
     tools = Tools(

@@ -12,14 +12,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from statistics import geometric_mean
 from typing import TYPE_CHECKING
 
 from agent_steel.attempt import Status
-from agent_steel.loop.held_out import PREDICTED_SLOWER, draw_cases
+from agent_steel.loop.held_out import PREDICTED_SLOWER
 from agent_steel.loop.predicted import (
     PredictionVerifier,
     Predictor,
     is_predicted_slower,
+    predict_both,
     predict_ratio,
 )
 from agent_steel.loop.settings import name_objective
@@ -27,8 +29,7 @@ from agent_steel.loop.verifier import (
     CandidateJudgement,
     Verifier,
     Version,
-    WrongRivalError,
-    find_held_out_seed,
+    draw_held_out,
 )
 from metalbench.profiling.prediction import DECIDED, compare_predictions, probability_faster
 from metalbench.run.trial import Silent
@@ -53,7 +54,7 @@ class ObjectiveResult:
 
 
 @dataclass(frozen=True)
-class SeveralVerifier:
+class MultiObjectiveVerifier:
     """Judges candidates by the objective of `first`, and by predicted times on further chips.
 
     `first` must not hold out cases itself: `holds_out` says whether this does, at last.
@@ -127,10 +128,7 @@ class SeveralVerifier:
         failed = self.first.find_failure_held_out(subject, best, candidate, number, observer)
         if failed is not None:
             return failed
-        seed = find_held_out_seed(subject, self.first.seed, number)
-        cases = draw_cases(
-            *(subject.task, subject.size, seed), kernel=best.kernel, tunables=best.tunables
-        )
+        cases, _ = draw_held_out(subject, best, self.first.seed, number)
         for size in cases.timed if cases.is_timed else ():
             there = replace(subject, size=size)
             if any(is_predicted_slower(each, there, best, candidate) for each in self.predictors):
@@ -145,17 +143,13 @@ def compare_by_prediction(
 
     Raise WrongRivalError if the best version cannot be predicted.
     """
-    name = name_objective(predictor.chip)
-    rival, found = (
-        predictor.predict(subject, each.kernel, each.tunables) for each in (best, candidate)
-    )
-    if isinstance(rival, str):
-        raise WrongRivalError(f"{best.name} cannot be predicted on {predictor.chip.name}: {rival}")
-    if isinstance(found, str):
-        return f"it cannot be predicted on {predictor.chip.name}: {found}"
+    both = predict_both(predictor, subject, best, candidate)
+    if isinstance(both, str):
+        return both
+    rival, found = both
     ratio = predict_ratio(found, rival)
     return ObjectiveResult(
-        name,
+        name_objective(predictor.chip),
         ratio,
         is_better=probability_faster(found, rival) >= DECIDED,
         is_worse=ratio.value < NOT_WORSE,
@@ -179,14 +173,14 @@ def find_shortfall(results: Sequence[ObjectiveResult], *, is_open: bool = False)
 
 
 def mean_ratio(ratios: Sequence[Interval]) -> Interval:
-    """Return the geometric mean of ratios, whose ends are the means of the ends."""
+    """Return the geometric mean of ratios, whose ends are the means of the ends.
+
+    Predictions have common errors: unlike `stats.geometric_mean`, this does not take the errors of
+    the ratios as independent.
+    """
     if not all(each.is_bounded and each.low > 0 for each in ratios):
-        return Interval(_mean([each.value for each in ratios]), -math.inf, math.inf)
+        return Interval(geometric_mean([each.value for each in ratios]), -math.inf, math.inf)
     values, lows, highs = (
         [getattr(each, name) for each in ratios] for name in ("value", "low", "high")
     )
-    return Interval(_mean(values), _mean(lows), _mean(highs))
-
-
-def _mean(values: Sequence[float]) -> float:
-    return math.exp(sum(map(math.log, values)) / len(values))
+    return Interval(*map(geometric_mean, (values, lows, highs)))

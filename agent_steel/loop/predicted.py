@@ -14,7 +14,7 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, Protocol
 
 from agent_steel.attempt import Status
-from agent_steel.loop.held_out import PREDICTED_SLOWER, draw_cases
+from agent_steel.loop.held_out import PREDICTED_SLOWER
 from agent_steel.loop.profiler import (
     Profiler,
     WrongStartError,
@@ -27,7 +27,7 @@ from agent_steel.loop.verifier import (
     CandidateJudgement,
     Version,
     WrongRivalError,
-    find_held_out_seed,
+    draw_held_out,
     list_matches,
     read_held_out,
 )
@@ -162,14 +162,10 @@ class PredictionVerifier:
         result = verify_version(self.triers, subject, candidate, seed, observer or Silent())
         if result.status is not ResultStatus.CORRECT:
             return _fail(result)
-        rival, found = (
-            self.predictor.predict(subject, each.kernel, each.tunables)
-            for each in (best, candidate)
-        )
-        if isinstance(rival, str):
-            raise WrongRivalError(f"{best.name} cannot be predicted: {rival}")
-        if isinstance(found, str):
-            return CandidateJudgement(Status.REVERTED, f"it cannot be predicted: {found}")
+        both = predict_both(self.predictor, subject, best, candidate)
+        if isinstance(both, str):
+            return CandidateJudgement(Status.REVERTED, both)
+        rival, found = both
         is_faster = probability_faster(found, rival) >= DECIDED
         ratio = predict_ratio(found, rival)
         if not is_faster:
@@ -191,10 +187,7 @@ class PredictionVerifier:
         observer: Observer,
     ) -> tuple[Status, str] | None:
         """Return status and error of a candidate that fails in a held-out case, else None."""
-        seed = find_held_out_seed(subject, self.seed, number)
-        cases = draw_cases(
-            *(subject.task, subject.size, seed), kernel=best.kernel, tunables=best.tunables
-        )
+        cases, seed = draw_held_out(subject, best, self.seed, number)
         matches = list_matches(subject, best, candidate, cases, Plan(seed=seed), timed=False)
         for size, match in zip(cases.timed, matches, strict=True):
             outcome = run_match(self.triers, subject.device, match, observer)
@@ -209,16 +202,36 @@ class PredictionVerifier:
         return None
 
 
-def is_predicted_slower(
+def predict_both(
     predictor: Predictor, subject: SearchSubject, best: Version, candidate: Version
-) -> bool:
-    """Return whether a candidate is predicted to be slower, with the probability DECIDED."""
+) -> tuple[Prediction, Prediction] | str:
+    """Return the predictions of both versions, or why there is none of the candidate.
+
+    Raise WrongRivalError if the best version cannot be predicted.
+    """
     rival, found = (
         predictor.predict(subject, each.kernel, each.tunables) for each in (best, candidate)
     )
-    if isinstance(rival, str) or isinstance(found, str):
+    chip = predictor.chip.name
+    if isinstance(rival, str):
+        raise WrongRivalError(f"{best.name} cannot be predicted on {chip}: {rival}")
+    if isinstance(found, str):
+        return f"it cannot be predicted on {chip}: {found}"
+    return rival, found
+
+
+def is_predicted_slower(
+    predictor: Predictor, subject: SearchSubject, best: Version, candidate: Version
+) -> bool:
+    """Return whether a candidate is predicted to be slower, with the probability DECIDED.
+
+    A size at which one of the two cannot be predicted says nothing.
+    """
+    try:
+        both = predict_both(predictor, subject, best, candidate)
+    except WrongRivalError:
         return False
-    return probability_faster(rival, found) >= DECIDED
+    return not isinstance(both, str) and probability_faster(*both) >= DECIDED
 
 
 def _fail(result: Result) -> CandidateJudgement:

@@ -160,10 +160,7 @@ class Verifier:
         observer: Observer,
     ) -> tuple[Status, str] | None:
         """Return status and error of a candidate that fails in a held-out case, else None."""
-        seed = find_held_out_seed(subject, self.seed, number)
-        cases = draw_cases(
-            *(subject.task, subject.size, seed), kernel=best.kernel, tunables=best.tunables
-        )
+        cases, seed = draw_held_out(subject, best, self.seed, number)
         plan = replace(self.plan, seed=seed)
         for case in list_matches(subject, best, candidate, cases, plan, timed=cases.is_timed):
             outcome = run_match(self.players, subject.device, case, observer)
@@ -212,9 +209,16 @@ class Verifier:
         )
 
 
-def find_held_out_seed(subject: SearchSubject, seed: int, number: int) -> int:
-    """Return the seed of the held-out cases of an attempt, which no other judgement of it uses."""
-    return next(like_seeds(subject.task, seed, skipped=HELD_OUT_SEEDS + 97 * number))
+def draw_held_out(
+    subject: SearchSubject, best: Version, seed: int, number: int
+) -> tuple[HeldOutCases, int]:
+    """Return the held-out cases of attempt `number`, and their seed.
+
+    No other judgement of the attempt uses that seed.
+    """
+    own = next(like_seeds(subject.task, seed, skipped=HELD_OUT_SEEDS + 97 * number))
+    cases = draw_cases(subject.task, subject.size, own, kernel=best.kernel, tunables=best.tunables)
+    return cases, own
 
 
 def list_matches(

@@ -83,12 +83,12 @@ def test_products_are_those_of_whole_and_of_smaller_operands(
     generator, dtype = np.random.default_rng(0), DTYPES[element]
     c = generator.integers(-3, 4, (ROWS, COLUMNS)).astype(np.float32)
     for rows, columns, depth in ((ROWS, COLUMNS, DEPTH), (19, 9, 33), (ROWS, COLUMNS, 7)):
+        # Elements in memory that no product has must not be read; in registers, not be used.
         a, b = np.full((ROWS, DEPTH), np.nan), np.full((DEPTH, COLUMNS), np.nan)
-        # Elements that no product has must not be read, or not be used.
-        a[: ROWS if in_registers[0] else rows, :depth] = generator.integers(-3, 4, depth)
-        b[:depth, : COLUMNS if in_registers[1] else columns] = generator.integers(-3, 4, columns)[0]
-        a[~np.isnan(a)] += generator.integers(-3, 4, np.count_nonzero(~np.isnan(a)))
-        b[~np.isnan(b)] += generator.integers(-3, 4, np.count_nonzero(~np.isnan(b)))
+        a_rows = ROWS if in_registers[0] else rows
+        b_columns = COLUMNS if in_registers[1] else columns
+        a[:a_rows, :depth] = generator.integers(-3, 4, (a_rows, depth))
+        b[:depth, :b_columns] = generator.integers(-3, 4, (depth, b_columns))
         stored = [
             np.ascontiguousarray(each.T if turn else each).astype(dtype)
             for each, turn in zip((a, b), turns, strict=True)
@@ -101,9 +101,8 @@ def test_products_are_those_of_whole_and_of_smaller_operands(
         (ctypes.c_int * 2).in_dll(library, "pitch")[:] = [each.shape[1] for each in stored]
         sums = distribute(c)
         Lanes(library, dtype).run(*given, sums)
-        wanted = c.copy()
-        size = np.nan_to_num(a)[:, :depth] @ np.nan_to_num(b)[:depth]
-        wanted += size.astype(np.float32)
+        product = np.nan_to_num(a)[:, :depth] @ np.nan_to_num(b)[:depth]
+        wanted = c + product.astype(np.float32)
         assert (sums == distribute(wanted)).all()
 
 

@@ -163,7 +163,7 @@ struct tensor_layout {
   static constexpr bool is_fragment = MB_TENSOR_LAYOUT == 0 && scope_traits<Scope>::is_simdgroup &&
                                       D.m == 16 && D.n == 32 && D.k == 16;
 
-  // The layout of a warp's tensor cores. An operand of less than sixteen k has another one.
+  // The layout of a warp's tensor cores.
   static constexpr bool is_warp = MB_GPU && MB_TENSOR_LAYOUT == 0 && !is_fragment &&
                                   scope_traits<Scope>::is_simdgroup && rows % 16 == 0 && rows > 0 &&
                                   columns % 8 == 0 && columns > 0;

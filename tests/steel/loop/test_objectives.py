@@ -17,7 +17,7 @@ from agent_steel.attempt import Attempt, Status
 from agent_steel.cli.run import find_objectives
 from agent_steel.device_lock import DeviceLock
 from agent_steel.loop import Loop
-from agent_steel.loop.objectives import SeveralVerifier, mean_ratio
+from agent_steel.loop.objectives import MultiObjectiveVerifier, mean_ratio
 from agent_steel.loop.predicted import PredictionVerifier, Predictor
 from agent_steel.loop.profiler import Profiler
 from agent_steel.loop.search import Tools
@@ -61,7 +61,7 @@ def search(
 ) -> list[Attempt]:
     tools = Tools(
         session.history,
-        SeveralVerifier(first, tuple(map(Told, subject.others))),
+        MultiObjectiveVerifier(first, tuple(map(Told, subject.others))),
         Profiler(session.workers, plan=QUICK, roofs=False),
         DeviceLock(session.history.folder, "cpu"),
         Scripted(answers),
@@ -130,7 +130,7 @@ def test_the_gate_holds_for_every_objective(
 
     subject = replace(folder_subject, chip=M1, others=(M4,))
     first = PredictionVerifier(session.workers, Told(M1), holds_out=False)
-    verifier = SeveralVerifier(first, (Elsewhere(M4),))
+    verifier = MultiObjectiveVerifier(first, (Elsewhere(M4),))
     tools = Tools(
         session.history,
         verifier,
@@ -171,7 +171,7 @@ def test_the_prompt_names_the_objectives_and_their_ratios(
     proposer = Scripted([version("same", m4=0.4), version("other", m4=0.3)])
     tools = Tools(
         session.history,
-        SeveralVerifier(first, (Told(M4),)),
+        MultiObjectiveVerifier(first, (Told(M4),)),
         Profiler(session.workers, plan=QUICK, roofs=False),
         DeviceLock(session.history.folder, "cpu"),
         proposer,
