@@ -7,7 +7,7 @@ import random
 import pytest
 from frontend.fuzz import KERNELS, front_end
 from frontend.generated_msl import WORDS, Generator, mutate
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from metalbench._core import CompileError
@@ -60,6 +60,8 @@ def test_declarations_cut_after_any_token_are_lowered_or_refused(text):
 
 
 @given(st.text(max_size=200) | st.lists(st.sampled_from(WORDS), max_size=60).map(" ".join))
+@example("A[[buffer()]]")
+@example("constant A[[buffer(0)]];")
 @BRIEF
 def test_any_text_is_lowered_or_refused(text):
     assert front_end(f"kernel void f(device float* a) {{ {text}\n}}") in OUTCOMES

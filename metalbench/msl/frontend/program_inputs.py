@@ -84,6 +84,8 @@ def _find_inputs(source: Source) -> Iterator[_Input]:
             if attribute.name in THREAD_ATTRIBUTES or attribute.name in _BINDINGS:
                 kept = skip_attributes(tokens, declaration.head, declaration.name_index)
                 words = [tokens.text[each] for each in kept]
+                if not words:  # without a type, which clang reports
+                    break
                 if words[-1] == "constant":  # the pointer itself is in constant memory
                     words.pop()
                 text = " ".join(word for word in words if word != "static")
