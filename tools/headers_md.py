@@ -139,6 +139,17 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
             "threefry": "families/random/threefry_bits",
         },
     ),
+    "integers": (
+        "Hash functions and integers of many bits",
+        {
+            "messages": "families/integers/sha256",
+            "sha256": "families/integers/sha256",
+            "keccak": "families/integers/sha3_256",
+            "hash_tree": "families/integers/merkle_root",
+            "blake3": "families/integers/blake3",
+            "prime_field": "families/integers/mont_mul",
+        },
+    ),
 }
 INDEX = """\
 # Headers of the library

@@ -515,6 +515,20 @@ EXPECTED: dict[str, tuple[Expectation, ...]] = {
             "Memory decides",
         ),
     ),
+    "integers": (
+        Expectation(
+            "hash functions",
+            "blake3 keccak_256 merkle_root sha256 sha256_ragged sha3_256",
+            "5-30",
+            "A thread a message or chunk; the reference is one core, with instructions for SHA-256",
+        ),
+        Expectation(
+            "numbers of some hundred bits",
+            "field_inverse mont_mul mont_mul_bls12",
+            "100-1000",
+            "Limbs in registers; MLX has no integers of more than 64 bits, Python is the reference",
+        ),
+    ),
 }
 SETS = {
     "common": "Single operations, and the fusions that every network is made of.",

@@ -46,6 +46,7 @@ FAMILIES = tuple(
         "vision",
         "audio",
         "indexing",
+        "integers",
     )
 )
 NAMED = (*SUITES, *FAMILIES)

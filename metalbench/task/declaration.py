@@ -264,7 +264,7 @@ def task(
     `fast` computes the reference with MLX's fused operations, where the reference does not use
     them. A candidate is timed against the fastest of the forms in `against`: "eager" (the plain
     reference), "compiled" (by mx.compile), "fast", "apart" (the external reference `apart`). The
-    other forms are timed in addition.
+    other forms are timed in addition, except "compiled".
 
     `torch` computes the reference with PyTorch, for comparisons on request. Its arguments are the
     module `torch`, then inputs (as tensors) and constants in their order.

@@ -66,8 +66,14 @@ def test_a_fast_form_is_compared_only_if_the_task_declares_it():
     assert times["fast"].compared
 
 
+def test_a_reference_is_not_compiled_if_the_task_does_not_compare_with_that():
+    reference, times = settled(declared(sum_of_three, ("eager",)))
+    assert reference.form.kind == "eager"
+    assert list(times) == ["eager", "fast"]
+
+
 def test_a_wrong_form_is_reported_and_not_compared():
-    reference, times = settled(declared(off_by_a_little, ("fast",)))
+    reference, times = settled(declared(off_by_a_little, ("compiled", "fast")))
     assert reference.form.kind == "compiled"
     assert times["fast"].time_ns is None
     assert "more than rounding" in times["fast"].fault

@@ -1,0 +1,1 @@
+// kernel: sha3_256.metal keccak

@@ -1,0 +1,1 @@
+// kernel: mont_mul.metal bls12_base

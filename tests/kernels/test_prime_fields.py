@@ -1,0 +1,54 @@
+"""Kernels for prime fields at the edges of limbs and of the prime, against Python's integers."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from kernel_results import run_kernel
+
+from metalbench.task import fields
+
+
+def edges(prime: int, limbs: int) -> list[int]:
+    """Numbers below the prime whose carries reach far, or not at all."""
+    found = [0, 1, 2, prime - 1, prime - 2, prime // 2, prime // 2 + 1]
+    for bits in range(32, 32 * limbs, 32):
+        found += [2**bits, 2**bits - 1, prime - 2**bits, 2 ** (bits + 31)]
+    return [each for each in found if 0 <= each < prime]
+
+
+@pytest.mark.parametrize(
+    ("name", "prime", "limbs"),
+    [("mont_mul", fields.BN254_SCALAR, 8), ("mont_mul_bls12", fields.BLS12_BASE, 12)],
+)
+def test_products_of_edges(name: str, prime: int, limbs: int) -> None:
+    pairs = list(itertools.product(edges(prime, limbs), repeat=2))
+    x, y = (fields.to_limbs(each, len(pairs), limbs) for each in zip(*pairs, strict=True))
+    found = fields.to_integers(run_kernel(name, f"n={len(pairs)}", x=x, y=y)["z"])
+    radix = 2 ** (32 * limbs)
+    for (a, b), product in zip(pairs, found, strict=True):
+        assert product < prime
+        assert product * radix % prime == a * b % prime, (a, b)
+
+
+def test_inverses_of_edges() -> None:
+    prime, radix = fields.BN254_SCALAR, 2**256
+    # Zeros in a row, as a thread takes several numbers.
+    numbers = [*edges(prime, 8), *[0] * 20]
+    x = fields.to_limbs(numbers, len(numbers), 8)
+    found = fields.to_integers(run_kernel("field_inverse", f"n={len(numbers)}", x=x)["y"])
+    for number, inverse in zip(numbers, found, strict=True):
+        assert inverse < prime
+        assert number * inverse % prime == (radix * radix % prime if number else 0)
+
+
+def test_residues_are_below_the_prime_and_have_its_edges() -> None:
+    prime = fields.BN254_SCALAR
+    drawn = fields.residues("n", prime=prime, limbs=8)
+    random = np.random.default_rng(3)
+    numbers = fields.to_integers(drawn.draw_array(random, {"n": 4000}, 0))
+    assert max(numbers) < prime
+    assert {0, 1, prime - 1} <= {*numbers}
+    assert len({*numbers}) > 3000
