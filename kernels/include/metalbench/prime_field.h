@@ -25,18 +25,18 @@ constant constexpr uint kBls12Base[12] = {0xffffaaab, 0xb9feffff, 0xb153ffff, 0x
 // Each prime: how many limbs it has, those, and -p^-1 modulo 2^32. The highest bit of a prime is 0.
 struct Bn254Base {
   static constant constexpr uint kLimbs = 8;
-  static constant constexpr uint kInverse = 0xe4866389;
   static uint prime(uint i) { return kBn254Base[i]; }
+  static uint inverse() { return 0xe4866389; }
 };
 struct Bn254Scalar {
   static constant constexpr uint kLimbs = 8;
-  static constant constexpr uint kInverse = 0xefffffff;
   static uint prime(uint i) { return kBn254Scalar[i]; }
+  static uint inverse() { return 0xefffffff; }
 };
 struct Bls12Base {
   static constant constexpr uint kLimbs = 12;
-  static constant constexpr uint kInverse = 0xfffcfffd;
   static uint prime(uint i) { return kBls12Base[i]; }
+  static uint inverse() { return 0xfffcfffd; }
 };
 
 // The sum of two limbs and a carry, and the carry out of it, 0 or 1.
@@ -208,7 +208,7 @@ struct Residue {
     for (uint j = 0; j < kLimbs; ++j) {
       limbs[j] = multiply_limbs(x, y.limbs[j], limbs[j], carry);
     }
-    const uint top = carry, times = limbs[0] * Field::kInverse;
+    const uint top = carry, times = limbs[0] * Field::inverse();
     carry = 0;
     multiply_limbs(times, Field::prime(0), limbs[0], carry);
     UNROLLED
