@@ -110,7 +110,9 @@ def _is_kernel(name: str) -> bool:
 def _compare_runs(before: str, after: str | None, options: dict[str, Any]) -> RunComparison:
     from metalbench.compare.comparison import compare
 
-    older, newer = (result_set(each, options["db"]) for each in (before, after or "latest"))
+    older, newer = (
+        result_set(each, options["db"], ["NAME@REVISION"]) for each in (before, after or "latest")
+    )
     return compare(older, newer)
 
 

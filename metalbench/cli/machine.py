@@ -332,11 +332,13 @@ def open_device(config: MachineConfig) -> Device | DeviceFacts:
 # The limits of a device, for the roofline of a page.
 
 
-def find_device_peaks(facts: DeviceFacts, dtypes: Collection[str]) -> tuple[Peaks | None, str]:
+def find_device_peaks(
+    facts: DeviceFacts, dtypes: Collection[str], *, again: bool = True
+) -> tuple[Peaks | None, str]:
     """Return the limits of a device for kernels of `dtypes`; else None and the reason.
 
     They are the published ones of its chip, else those that are measured, if this machine has the
-    device. They are measured once.
+    device. They are measured once, and `again` if other programs ran then.
     """
     from metalbench import _core
     from metalbench.chips import CHIPS
@@ -355,6 +357,6 @@ def find_device_peaks(facts: DeviceFacts, dtypes: Collection[str]) -> tuple[Peak
     if (device.name, device.cores) != (facts.name, facts.cores):
         return None, elsewhere
     try:
-        return measure_peaks(device, with_halves="float16" in dtypes), ""
+        return measure_peaks(device, with_halves="float16" in dtypes, again=again), ""
     except MetalBenchError as error:
         return None, f"the limits of this device cannot be measured here: {error}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from metalbench.devices import KINDS
+from metalbench.errors import suggestion
 from metalbench.msl.frontend.standards import STANDARDS
 
 if TYPE_CHECKING:
@@ -54,17 +55,21 @@ def baseline_name(ctx: click.Context, parameter: click.Parameter, value: str | N
     return value
 
 
-def result_set(name: str, db: Path | None) -> ResultSet:
+def result_set(name: str, db: Path | None, others: Sequence[str] = ()) -> ResultSet:
     """Return the results of `name`: a file, run:12, latest~1, or a name of `run --save`.
 
-    Raises click.UsageError for an unknown name.
+    Raises click.UsageError for an unknown name; `others` are what the command also takes.
     """
     from metalbench.compare.results import ResultSet
 
     if Path(name).is_file():
         return ResultSet.of_file(Path(name))
+    if Path(name).name != name or name.endswith(".json"):
+        raise click.UsageError(
+            f"{name}: there is no such file; `metalbench run --json FILE` writes one"
+        )
     with open_store(name, db) as store:
-        number = find_run(store, name)
+        number = find_run(store, name, ("a file of `run --json`", *others))
         shown = f"run:{number}" if LATEST.fullmatch(name) else name
         return ResultSet.of_run(store, number, shown)
 
@@ -77,16 +82,17 @@ def open_store(name: str, db: Path | None) -> Store:
     path = store_path(db)
     if not path.exists():
         raise click.UsageError(
-            f"{name}: there is no such file, and the store {path} is empty; `metalbench run` "
-            "fills it, and --save NAME gives a run a name"
+            f"{name}: there are no runs yet (no store {path}); `metalbench run` makes one, and "
+            "--save NAME gives it a name"
         )
     return Store(path)
 
 
-def find_run(store: Store, name: str) -> int:
+def find_run(store: Store, name: str, others: Sequence[str] = ()) -> int:
     """Return the number of the run `name` of a store: run:12, latest~1, or a name of `--save`.
 
-    Raises click.UsageError for an unknown name, StoreError for too few runs.
+    Raises click.UsageError for an unknown name, where `others` are what the command also takes;
+    StoreError for too few runs.
     """
     from metalbench.compare.results import find_latest
     from metalbench.store.store import Store
@@ -106,11 +112,11 @@ def find_run(store: Store, name: str) -> int:
             f"{name}: it is the name of a run of another project, which is another git repository "
             "or none; run this command there, set METALBENCH_PROJECT, or save a run here"
         )
+    forms = ", ".join((*others, "run:NUMBER", "latest", "latest~1"))
     listed = f"one of the saved names {', '.join(saved)}" if saved else "a name of `run --save`"
-    raise click.UsageError(
-        f"{name}: expected a file of `run --json`, run:NUMBER, latest, latest~1, NAME@REVISION, "
-        f"or {listed}; there is no such file"
-    )
+    hint = suggestion(name, saved)
+    near = f"; {hint}" if hint.startswith("did you mean") else ""
+    raise click.UsageError(f"{name}: expected {forms}, or {listed}{near}")
 
 
 # Options for the worker process of each kernel.

@@ -116,12 +116,29 @@ def report(out: Console, outcome: Outcome, config: RunConfig, seconds: float) ->
     if config.quiet:
         out.print(brief_report(results, seconds))
     elif len(results) == 1 and len(config.trials.names) == 1:
-        out.print(full_report(results[0], Target(config.target)))
+        out.print(full_report(results[0], Target(config.target), _find_machine_roof(results[0])))
         out.print()
     elif results:
         out.print(suite_report(results, out, seconds, verbose=config.verbose, order=config.sort))
     print_untried(out, outcome.untried)
     print_unsolved(out, *list_unsolved(config.trials))
+
+
+def _find_machine_roof(result: Result) -> str:
+    """Return the line of the roofline for a simulation, which this machine limits; else nothing.
+
+    A page of HTML shows the same roof.
+    """
+    from metalbench.cli.machine import find_device_peaks
+    from metalbench.measure.device_limits import last_level_cache_bytes
+    from metalbench.report.results import describe_machine_roof
+
+    if not result.device.simulated or result.analysis is None:
+        return ""
+    peaks, why = find_device_peaks(result.device, {result.case.dtype}, again=False)
+    if peaks is None:
+        return f"no roof: {why}"
+    return describe_machine_roof(result, peaks, last_level_cache_bytes(result.device.chip))
 
 
 def _count_finished(results: Sequence[Result]) -> str:

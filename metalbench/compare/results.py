@@ -159,9 +159,7 @@ class ResultSet:
         if device is not None:
             return cls(name, _describe_device(*device), (), run=run)
         if not entries:
-            known = store.runs(3)
-            which = f"the latest are {', '.join(map(str, known))}" if known else "it has none"
-            raise StoreError(f"[store] {store.path}: no results of run {run}; {which}")
+            raise store.make_empty_run_error(run)
         others: dict[tuple[str, ...], tuple[HistoryEntry, ...]] = {
             row_from_entry(entry).key: _find_other_runs(store, entry) for entry in entries
         }
@@ -189,9 +187,10 @@ def find_latest(store: Store, back: int, name: str) -> int:
     """Return the number of the run `back` runs before the latest; raises StoreError without it."""
     known = store.runs(back + 1)
     if len(known) <= back:
+        listed = f" ({', '.join(f'run:{each}' for each in known)})" if known else ""
         raise StoreError(
-            f"[store] {store.path}: {name} is {back} before the latest run, and there are "
-            f"{len(known)}; `metalbench run` makes more"
+            f"[store] {store.path}: {name}: expected {back + 1} or more runs in this "
+            f"project, got {len(known)}{listed}; `metalbench run` makes more"
         )
     return known[back]
 

@@ -209,7 +209,7 @@ def implausible(time_ns: Interval, work: Throughput, ceiling: Ceiling, kind: str
 # Analyse a measurement: throughput, roofline and scores.
 
 UNKNOWN_PEAKS = "the peaks of this device are not known"
-SIMULATED = "no roof: host times of a simulation do not compare with peaks of a device"
+SIMULATED = "host times of a simulation do not compare with peaks of a device"
 
 
 @dataclass(frozen=True, slots=True)

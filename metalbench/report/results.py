@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from textwrap import indent
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from metalbench.finding_kinds import Kind
-from metalbench.measure.analysis import Analysis, Occupancy, Roofline, Target
+from metalbench.measure.analysis import Analysis, Occupancy, Roofline, Target, roofline
+from metalbench.measure.device_limits import OF_CACHE
 from metalbench.measure.measurement import Measurement, TimingMode
 from metalbench.report import numbers, summary
 from metalbench.report.summary import discovery_line, explain_ends, summary_lines
@@ -47,6 +49,7 @@ from metalbench.store.result import CountedBytes, Result, Status, format_tunable
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from metalbench.measure.device_limits import Peaks
     from metalbench.stats import Interval
 
 
@@ -348,8 +351,11 @@ SCORE_UNITS = {
 }
 
 
-def full_report(result: Result, target: Target) -> Group:
-    """Return the report on one kernel, with the score of `target` in the title."""
+def full_report(result: Result, target: Target, machine_roof: str = "") -> Group:
+    """Return the report on one kernel, with the score of `target` in the title.
+
+    `machine_roof` is the roofline line of a simulation, from `describe_machine_roof`.
+    """
     blocks: list[RenderableType] = [_title(result, target)]
     notice = simulation_notice(result.device)
     if notice:
@@ -368,7 +374,7 @@ def full_report(result: Result, target: Target) -> Group:
         doubts = list(_doubts(result.measurement))
         if doubts:
             blocks.append(_section("Doubts", iter(doubts)))
-        blocks.append(_section("Throughput", _throughput(result.analysis, result.measurement)))
+        blocks.append(_section("Throughput", _throughput(result, machine_roof)))
         blocks.append(_section("Scores", _scores(result.analysis, target)))
     if result.counted is not None:
         blocks.append(_section("Bytes of one pass", _bytes(result.counted)))
@@ -552,7 +558,10 @@ def _windows(measured: Measurement) -> str:
     return f"{pairs} of windows of {passes} and {measured.samples.reference_window}"
 
 
-def _throughput(analysis: Analysis, measured: Measurement) -> Rows:
+def _throughput(result: Result, machine_roof: str) -> Rows:
+    analysis, measured = result.analysis, result.measurement
+    assert analysis is not None
+    assert measured is not None
     work = analysis.work
     yield "compute", f"{numbers.with_interval(work.gflops)} GFLOP/s"
     yield "bandwidth", f"{numbers.with_interval(work.gbytes_per_s)} GB/s"
@@ -561,7 +570,7 @@ def _throughput(analysis: Analysis, measured: Measurement) -> Rows:
         f"{numbers.significant(work.intensity)} FLOP/byte ({numbers.quantity(work.flops, 'FLOP')}, "
         f"{numbers.size(work.bytes)})",
     )
-    yield "roofline", _roofline(analysis.roofline)
+    yield "roofline", machine_roof or _roofline(analysis.roofline)
     if measured.launch_share is not None:
         yield (
             "launches",
@@ -590,12 +599,42 @@ def _bytes(counted: CountedBytes) -> Rows:
     )
 
 
-def _roofline(roofline: Roofline) -> str | Text:
-    if not roofline.valid:
-        return Text(f"invalid: {roofline.reason}", style="bold red")
-    if roofline.fraction is None:
-        return roofline.reason
-    return f"{roofline.bound}-bound, at {100 * roofline.fraction:.0f} % of it ({roofline.reason})"
+def _roofline(found: Roofline) -> str | Text:
+    if not found.valid:
+        return Text(f"invalid: {found.reason}", style="bold red")
+    if found.fraction is None:
+        return found.reason
+    return f"{found.bound}-bound, at {100 * found.fraction:.0f} % of it ({found.reason})"
+
+
+def describe_machine_roof(result: Result, peaks: Peaks, cache_bytes: int) -> str:
+    """Return the position of a simulated kernel under the roof of this machine, as on the page.
+
+    A pass moves `result.analysis.work.bytes`. If they may stay in the last-level cache of
+    `cache_bytes`, the cache's rate is the slope. Return an empty string without a time.
+    """
+    if result.analysis is None or result.measurement is None:
+        return ""
+    work = result.analysis.work
+    from_memory = result.measurement.mode is TimingMode.COLD or (
+        peaks.cache_gbytes_per_s is None or work.bytes >= OF_CACHE * cache_bytes
+    )
+    rate = peaks.gbytes_per_s if from_memory else peaks.cache_gbytes_per_s
+    assert rate is not None
+    place = "memory" if from_memory else "the last-level cache"
+    found = roofline(result.measurement.work_ns, work, replace(peaks, gbytes_per_s=rate), "")
+    if found.bound == "memory":
+        limit = f"{numbers.significant(rate)} GB/s of copies in {place}"
+    else:
+        limit = f"{numbers.significant(peaks.gflops)} GFLOP/s of multiply-adds in float32"
+    if not found.valid:
+        return (
+            f"{found.bound}-bound, above {limit}: data stayed in faster caches, or the work is "
+            f"less than declared ({peaks.source})"
+        )
+    assert found.fraction is not None
+    share = f"{numbers.significant(100 * found.fraction)} %"
+    return f"{found.bound}-bound, at {share} of {limit} (measured on this machine)"
 
 
 def _scores(analysis: Analysis, target: Target) -> Rows:

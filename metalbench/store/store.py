@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from metalbench.errors import StoreError
 from metalbench.store.database import connect, transaction, translate_errors
 from metalbench.store.history import (
     Evaluation,
@@ -51,6 +52,14 @@ if TYPE_CHECKING:
 # second marks a run of a folder that has no kernels: such a run has no results.
 REPEATS = "repeats"
 WITHOUT_KERNELS = "without_kernels"
+_IS_WITHOUT_KERNELS = f"(outcome = 'finished' AND json_extract(options, '$.{WITHOUT_KERNELS}') = 1)"
+
+# Why a run has no results, by its outcome.
+_ENDINGS = {
+    "interrupted": "it was interrupted before its first kernel finished",
+    "finished": "it finished without any",
+    "stopped": "it was stopped before its first kernel finished",
+}
 
 
 class Store:
@@ -201,14 +210,17 @@ class Store:
             return read_history(self._connection, self._visible, values)
 
     def runs(self, limit: int = 10) -> list[int]:
-        """Return the numbers of up to `limit` runs that have results, the latest first.
+        """Return the numbers of up to `limit` runs, the latest first.
 
-        Runs that repeat a part of another run, with the option REPEATS, are left out.
+        They have results, or are runs WITHOUT_KERNELS. Left out are runs that ended before their
+        first result, and runs that repeat a part of another run, with the option REPEATS.
         """
         with translate_errors(self.path):
             rows = self._connection.execute(
-                f"SELECT DISTINCT run FROM results JOIN runs ON runs.id = run WHERE {self._visible}"
-                f" AND json_extract(options, '$.{REPEATS}') IS NULL ORDER BY run DESC LIMIT :limit",
+                f"SELECT id FROM runs WHERE {self._visible}"
+                f" AND json_extract(options, '$.{REPEATS}') IS NULL"
+                f" AND ({_IS_WITHOUT_KERNELS} OR id IN (SELECT run FROM results))"
+                " ORDER BY id DESC LIMIT :limit",
                 {"limit": limit, **self._values},
             ).fetchall()
         return [number for (number,) in rows]
@@ -217,8 +229,7 @@ class Store:
         """Return kind and name of the device of a run WITHOUT_KERNELS, None for other runs."""
         with translate_errors(self.path):
             row = self._connection.execute(
-                "SELECT device_kind, device_name FROM runs WHERE id = ? AND outcome = 'finished'"
-                f" AND json_extract(options, '$.{WITHOUT_KERNELS}') = 1",
+                f"SELECT device_kind, device_name FROM runs WHERE id = ? AND {_IS_WITHOUT_KERNELS}",
                 (run,),
             ).fetchone()
         return None if row is None else (row[0], row[1])
@@ -250,9 +261,30 @@ class Store:
             return read_results(self._connection, run)
 
     def read_run(self, number: int) -> StoredRun:
-        """Return run `number` with its results; raises StoreError if it has none."""
+        """Return run `number` with its results.
+
+        Raises StoreError if it has none, unless it was a run WITHOUT_KERNELS.
+        """
         with translate_errors(self.path):
-            return read_stored_run(self._connection, number)
+            run = read_stored_run(self._connection, number)
+        if run is None or not (run.results or self.empty_run_device(number)):
+            raise self.make_empty_run_error(number)
+        return run
+
+    def make_empty_run_error(self, run: int) -> StoreError:
+        """Return the error of a run that does not exist, or that ended before its first result."""
+        with translate_errors(self.path):
+            row = self._connection.execute(
+                "SELECT outcome FROM runs WHERE id = ?", (run,)
+            ).fetchone()
+        if row is None:
+            what = f"run:{run} does not exist"
+        else:
+            what = f"run:{run} has no results: {_ENDINGS.get(row[0], 'it has not finished')}"
+        known = self.runs(3)
+        listed = ", ".join(f"run:{each}" for each in known)
+        latest = f"the latest are {listed}" if known else "`metalbench run` makes one"
+        return StoreError(f"[store] {self.path}: {what}; expected a run with results, {latest}")
 
     def samples(self, result: int) -> dict[str, NDArray[Any]]:
         """Return raw samples by series: kernel, reference, floor (ns), kernel_first, look.

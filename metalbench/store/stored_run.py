@@ -8,13 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from metalbench.errors import StoreError
 from metalbench.store.history import HistoryEntry, read_results
 from metalbench.store.result import DeviceFacts, Failure
 
 _RUN = """
 SELECT started_at, finished_at, outcome, options, device_kind, device_name, device_chip,
-       device_cores, coalesce(device_capabilities, '{}'), environments.json
+       device_cores, coalesce(device_capabilities, '{}'), project_revision, environments.json
 FROM runs JOIN environments ON environments.id = environment WHERE runs.id = ?
 """
 _DETAILS = """
@@ -55,20 +54,41 @@ class StoredRun:
     device: DeviceFacts
     environment: Mapping[str, Any]
     results: Sequence[StoredResult]
+    project_revision: str | None = None
 
     @property
     def command_line(self) -> str:
         """The command that made the run; empty for runs of earlier versions."""
         return str(self.options.get("command_line") or "")
 
+    @property
+    def revision(self) -> str | None:
+        """The commit of metalbench; None outside of a checkout."""
+        return self.environment.get("revision")
 
-def read_stored_run(connection: sqlite3.Connection, number: int) -> StoredRun:
-    """Return run `number`; raises StoreError if it has no results."""
+    @property
+    def engine(self) -> str:
+        """The execution mode of the cpu device for kernels with barriers."""
+        # Old rows lack it; fibers was the only one then.
+        return self.environment.get("engine") or "fibers"
+
+
+def read_stored_run(connection: sqlite3.Connection, number: int) -> StoredRun | None:
+    """Return run `number`, which may have no results; None if it does not exist."""
     row = connection.execute(_RUN, (number,)).fetchone()
     entries = {each.id: each for each in read_results(connection, number)}
-    if row is None or not entries:
-        raise StoreError(f"[store] no results of run {number}; `metalbench history` shows results")
-    started_at, finished_at, outcome, options, *device, capabilities, environment = row
+    if row is None:
+        return None
+    (
+        started_at,
+        finished_at,
+        outcome,
+        options,
+        *device,
+        capabilities,
+        project_revision,
+        environment,
+    ) = row
     kind, name, chip, cores = device
     details = connection.execute(_DETAILS, (number,))
     return StoredRun(
@@ -80,6 +100,7 @@ def read_stored_run(connection: sqlite3.Connection, number: int) -> StoredRun:
         DeviceFacts(kind, name, chip, cores, json.loads(capabilities)),
         json.loads(environment),
         tuple(_result(entries[identity], *columns) for identity, *columns in details),
+        project_revision,
     )
 
 

@@ -121,7 +121,7 @@ def test_compare_fails_for_a_slower_version_on_request(
         (["latest", "twice@HEAD"], "NAME@REVISION compares with NAME"),
         (["twise@HEAD"], "did you mean 'twice'"),
         (["nothing.json"], "there is no such file"),
-        (["latest~1"], "`metalbench run` fills it"),
+        (["latest~1"], "there are no runs yet"),
     ],
 )
 def test_compare_explains_why_versions_cannot_be_compared(

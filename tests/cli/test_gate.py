@@ -270,7 +270,7 @@ def test_gate_keeps_the_files_of_results_that_do_not_compare(
         (["--save", "latest"], "expected a name of letters"),
         (["--save", "run:3"], "expected a name of letters"),
         (["--max-regression", "some"], "expected a share such as 5%, got some"),
-        (["--baseline", "main"], "main: there is no such file, and the store"),
+        (["--baseline", "main"], "main: there are no runs yet (no store"),
         (["--ab-control", "--fail-on", "slower"], "--ab-control: expected no --fail-on"),
         (["--junitxml", "/no/such/r.xml"], "/no/such does not exist"),
     ],

@@ -28,6 +28,8 @@ def test_run_of_one_kernel_prints_the_full_report_and_stores_it(shell: Any) -> N
     assert result.exit_code == 0, result.output
     for part in ("twice  correct  speed", "Occupancy", "x + x", "simulation", str(shell.db)):
         assert part in result.stdout
+    # The same roof as on the page.
+    assert "(measured on this machine" in result.stdout
     with Store(shell.db) as store:
         (entry,) = store.history("twice")
         assert len(store.samples(entry.id)["kernel"]) >= LARGE_EFFECT_PAIRS

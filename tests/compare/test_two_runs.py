@@ -177,9 +177,11 @@ def test_a_file_equals_the_run_that_it_was_exported_from(tmp_path: Path) -> None
             store.record(run, result)
         kept = ResultSet.of_run(store, run, "run:1")
         assert ResultSet.of_run(store, find_latest(store, 0, "latest"), kept.name) == kept
-        with pytest.raises(StoreError, match="latest~1 is 1 before the latest run, and"):
+        with pytest.raises(
+            StoreError, match="latest~1: expected 2 or more runs in this project, got 1"
+        ):
             find_latest(store, 1, "latest~1")
-        with pytest.raises(StoreError, match="no results of run 7; the latest are 1"):
+        with pytest.raises(StoreError, match="run:7 does not exist; expected a run with"):
             ResultSet.of_run(store, 7, "run:7")
     read = ResultSet.of_file(path)
     assert read.rows == kept.rows

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -27,7 +28,7 @@ from metalbench.report.page.model import (
 from metalbench.report.page.source import separate_headers
 from metalbench.store.environment import environment
 from metalbench.store.result import Result
-from metalbench.store.store import Store
+from metalbench.store.store import WITHOUT_KERNELS, Store
 
 RESULTS = [
     replace(correct("softmax"), notes=("inputs have no spikes: seed 1",)),
@@ -37,12 +38,12 @@ RESULTS = [
 COMMAND = "metalbench run softmax relu gelu"
 
 
-def add_run(db: Path, results: list[Result]) -> int:
+def add_run(db: Path, results: list[Result], *, ended: str = "finished", **options: object) -> int:
     with Store(db) as store:
-        run = store.begin_run({"command_line": COMMAND}, CPU, environment())
+        run = store.begin_run({"command_line": COMMAND, **options}, CPU, environment())
         for result in results:
             store.record(run, result)
-        store.finish_run(run, "finished")
+        store.finish_run(run, ended)
     return run
 
 
@@ -83,8 +84,41 @@ def test_report_writes_the_page_of_a_run(tmp_path: Path) -> None:
     assert "MetalBench run 1" in told.output
     told = CliRunner().invoke(main, ["report", "run:9", "--html", "-", "--db", str(db)])
     assert told.exit_code == 2
-    assert "no results of run 9" in told.output
+    assert "run:9 does not exist; expected a run with results, the latest are run:2, run:1" in (
+        told.output
+    )
     assert CliRunner().invoke(main, ["report", "--db", str(db)]).exit_code == 2
+
+
+def test_report_writes_the_page_of_a_run_without_kernels(tmp_path: Path) -> None:
+    db, page = tmp_path / "results.db", tmp_path / "run.html"
+    add_run(db, [], save="base", **{WITHOUT_KERNELS: True})
+    for name in ("base", "run:1", "latest"):
+        told = CliRunner().invoke(main, ["report", name, "--html", str(page), "--db", str(db)])
+        assert told.exit_code == 0, told.output
+        assert "Wrote run 1 with 0 results" in told.output
+        assert "0 of 0 correct" in page.read_text()
+
+
+@pytest.mark.parametrize("command", [["report", "--html", "-"], ["compare"], ["summary"]])
+def test_commands_explain_alike_why_a_run_has_no_results(tmp_path: Path, command: Any) -> None:
+    db = tmp_path / "results.db"
+    number = add_run(db, [], ended="interrupted")
+    first, *rest = command
+
+    def fail(run: str) -> str:
+        told = CliRunner().invoke(main, [first, run, *rest, "--db", str(db)])
+        assert told.exit_code == 2
+        return " ".join(told.output.split())
+
+    expected = f"run:{number} has no results: it was interrupted before its first kernel finished"
+    assert f"{expected}; expected a run with results, `metalbench run` makes one" in fail("run:1")
+    assert "latest: expected 1 or more runs in this project, got 0; `metalb" in fail("latest")
+    add_run(db, RESULTS[:1], save="main")
+    assert f"{expected}; expected a run with results, the latest are run:2" in fail("run:1")
+    text = "latest~1: expected 2 or more runs in this project, got 1 (run:2); `metalbench run`"
+    assert text in fail("latest~1")
+    assert "or one of the saved names main; did you mean 'main'?" in fail("mian")
 
 
 def test_the_page_of_a_run_has_the_past_up_to_it(tmp_path: Path) -> None:

@@ -19,9 +19,11 @@ from example_results import (
 from rich.console import Console, RenderableType
 
 from metalbench.measure.analysis import Roofline, Target
+from metalbench.measure.device_limits import Peaks
 from metalbench.report import numbers
 from metalbench.report.console import PIPE_WIDTH
 from metalbench.report.results import (
+    describe_machine_roof,
     failures,
     full_report,
     results_table,
@@ -106,6 +108,29 @@ def test_the_full_report_has_every_part() -> None:
         *(target.value for target in Target),
     ):
         assert part in text
+
+
+@pytest.mark.parametrize(
+    ("peaks", "cache_bytes", "text"),
+    [
+        # The kernel has 425 GFLOP/s and 679 GB/s, 8 MiB a pass.
+        (Peaks(850.0, 10_000.0, "there", 20_000.0), 0, "compute-bound, at 49.9 % of 850 GFLOP/s"),
+        (Peaks(9e3, 1_000.0, "there", 2_000.0), 0, "at 67.9 % of 1000 GB/s of copies in memory"),
+        (Peaks(9e3, 1_000.0, "there", 2_000.0), 1 << 23, "at 34.0 % of 2000 GB/s of copies in the"),
+        (Peaks(9e3, 1_000.0, "there"), 1 << 23, "67.9 % of 1000 GB/s of copies in memory"),
+        (Peaks(9e3, 100.0, "there", 200.0), 1 << 23, "memory-bound, above 200 GB/s of copies in"),
+    ],
+)
+def test_the_full_report_has_the_roof_of_the_machine(
+    peaks: Peaks, cache_bytes: int, text: str
+) -> None:
+    result = correct()
+    line = describe_machine_roof(result, peaks, cache_bytes)
+    assert text in line
+    report = printed(full_report(result, Target.SPEED, line), pipe())
+    (shown,) = [each for each in report.splitlines() if "roofline" in each]
+    assert text in shown
+    assert describe_machine_roof(failed(), peaks, cache_bytes) == ""
 
 
 @pytest.mark.parametrize("result", [correct(), incorrect(), failed()])

@@ -13,7 +13,7 @@ from example_results import CPU, correct, incorrect
 from metalbench.measure.measurement import FormTime, Steadiness, TimingMode
 from metalbench.stats import Cause, Interval, Reason, Verdict
 from metalbench.store.environment import environment
-from metalbench.store.store import Store
+from metalbench.store.store import WITHOUT_KERNELS, Store
 
 
 @pytest.fixture
@@ -66,6 +66,11 @@ def test_runs_and_their_results_are_found_again(path: Path) -> None:
         assert store.runs() == [second, first]
         entries = store.results(first)
         assert store.results(99) == []
+        # A run that ended without results is not among the latest. A run without kernels is.
+        store.finish_run(store.begin_run({}, CPU, here), "interrupted")
+        empty = store.begin_run({WITHOUT_KERNELS: True}, CPU, here)
+        store.finish_run(empty, "finished")
+        assert store.runs() == [empty, second, first]
     assert [(entry.task, entry.status) for entry in entries] == [
         ("softmax", "correct"),
         ("relu", "incorrect"),

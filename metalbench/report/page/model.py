@@ -432,15 +432,14 @@ def page_of_run(
     `samples` returns those of a result's number, `history` a task's last results.
     """
     entries = [each.entry for each in run.results]
-    first = entries[0]
-    engine = first.engine if run.device.simulated else ""
+    engine = run.engine if run.device.simulated else ""
     pasts = read_pasts(entries, history)
     rows = tuple(
         replace(_row_of_stored(each, samples(each.entry.id)), past=pasts.get(_key(each.entry)))
         for each in run.results
     )
     facts = _run_facts(
-        run.started_at, run.command_line, first.project_revision, first.revision, run.environment
+        run.started_at, run.command_line, run.project_revision, run.revision, run.environment
     )
     ended = run.outcome or "not finished"
     lines = tuple(_summarise_run(run))
