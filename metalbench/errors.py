@@ -100,7 +100,11 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     import difflib  # for a mistake alone
 
     names = sorted(known)
-    close = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
+    # A name in other letters, such as tg for TG, has no similar characters.
+    folded = {each.lower(): each for each in reversed(names)}
+    close = difflib.get_close_matches(name, names, n=3, cutoff=0.6) or [
+        folded[each] for each in difflib.get_close_matches(name.lower(), folded, n=3, cutoff=0.6)
+    ]
     if close:
         return "did you mean " + " or ".join(repr(each) for each in close) + "?"
     return "expected one of " + ", ".join(names) if names else "there are none"

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -197,10 +197,18 @@ class Parser:
         """Whether the whole line has been read."""
         return self._token.kind == "end"
 
-    def error(self, expected: str) -> DeclarationError:
-        """Return an error at the next token: `expected` is what should stand there."""
+    def error(self, expected: str, known: Collection[str] = ()) -> DeclarationError:
+        """Return an error at the next token: `expected` is what should stand there.
+
+        A name that resembles one of `known` is a misspelling of it.
+        """
         token = self._token
         got = repr(shorten(token.text, 40)) if token.text else "the end of the line"
+        # Callers make errors in advance, most of which they do not raise.
+        is_unknown = token.kind == "name" and token.text not in known
+        hint = suggestion(token.text, known) if is_unknown else ""
+        if hint.startswith("did you mean"):
+            got += f"; {hint}"
         place = (
             f"{self._where}:" if self._where else f"{shorten(self._text, _MOST_SHOWN)!r}, column "
         )
@@ -323,7 +331,8 @@ class Parser:
             return Node(name)
         if name not in self.grammar.functions:
             self._next -= 2
-            raise self.error(f"one of the functions {', '.join(self.grammar.functions)}")
+            known = self.grammar.functions
+            raise self.error(f"one of the functions {', '.join(known)}", known)
         first = self.operation()
         self.expect(",", f"',' ({name} takes two arguments)")
         second = self.operation()

@@ -155,7 +155,8 @@ class PythonFrontEnd final : public cpu::FrontEnd {
     const nb::gil_scoped_acquire gil;
     const nb::object found = engine().attr("symbolize")(path, offset);
     if (found.is_none()) return std::nullopt;
-    return cpu::SourceLine{nb::cast<std::string>(found[0]), nb::cast<std::uint32_t>(found[1])};
+    return cpu::SourceLine{nb::cast<std::string>(found[0]), nb::cast<std::uint32_t>(found[1]),
+                           nb::cast<std::string>(found[2])};
   }
 
   [[nodiscard]] std::vector<Frame> frames(const std::string& path,

@@ -78,7 +78,8 @@ std::string describe_declaration(std::string_view rule, const std::optional<Sour
   const char* what = rule.ends_with("race") || rule == "texture-fence" ? "; the other access is at "
                      : rule == "barrier" ? "; the other barrier is at "
                                          : ", declared at ";
-  return what + line->file + ":" + std::to_string(line->line);
+  const std::string call = line->call.empty() ? "" : ", called at " + line->call;
+  return what + line->file + ":" + std::to_string(line->line) + call;
 }
 
 void place(Finding& finding, FrontEnd& front_end) {

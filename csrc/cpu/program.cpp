@@ -139,15 +139,18 @@ std::vector<std::unique_ptr<Launch>> launches_of(std::span<const Dispatch> dispa
 
 std::string describe(const Launch& launch, const Fault& fault, const ProgramContext& context) {
   std::string text = "[" + launch.kernel + "] ";
+  std::string call;
   if (const auto line = line_of(launch, fault, context)) {
     text += line->file + ":" + std::to_string(line->line) + ": ";
+    if (!line->call.empty()) call = "; called at " + line->call;
   }
   if (is_write_to_constant(fault, context)) {
     return text +
            "write to a buffer that the kernel takes as `const` or `constant`; it must not "
-           "change, even if the old value is restored";
+           "change, even if the old value is restored" +
+           call;
   }
-  return text + describe_fault(fault) + declared(launch, fault, context);
+  return text + describe_fault(fault) + declared(launch, fault, context) + call;
 }
 
 std::string describe_time_limit(const Launch& launch, const Fault& fault,

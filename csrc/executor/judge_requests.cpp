@@ -166,7 +166,8 @@ void Judge::raise(Reader& message, Answer kind) {
   raise_as(kind, text);
 }
 
-// Insert file and line into "[kernel] what", because the executor does not have the files.
+// Insert file and line into "[kernel] what", and append the line that calls a header's code. The
+// executor does not have the files.
 std::string Judge::placed(const std::string& text, const std::string& path,
                           std::uint64_t offset) const {
   const std::size_t bracket = text.find("] ");
@@ -174,7 +175,8 @@ std::string Judge::placed(const std::string& text, const std::string& path,
   const auto line = front_end_->symbolize(path, offset);
   if (!line) return text;
   const std::string where = line->file + ":" + std::to_string(line->line) + ": ";
-  return text.substr(0, bracket + 2) + where + text.substr(bracket + 2);
+  const std::string call = line->call.empty() ? "" : "; called at " + line->call;
+  return text.substr(0, bracket + 2) + where + text.substr(bracket + 2) + call;
 }
 
 // Return whether the path is an object of this judge, and not another file.

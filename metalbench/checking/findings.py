@@ -214,7 +214,9 @@ def parse_tools(names: Iterable[str]) -> tuple[str, ...]:
 
 # Findings of checked runs.
 
-_OTHER = re.compile(r"; the other (?:access|barrier) is at (.*):(\d+)$")
+_OTHER = re.compile(
+    r"; the other (?:access|barrier) is at ([^,\n]*):(\d+)(?:, called at [^,\n]*)?$"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,7 @@ OTHER_COMMANDS = {
 OTHER_OPTIONS = {
     ("run", "--diff"): "`--baseline RUN`",
     ("run", "--threshold"): "`--max-regression PERCENT`",
+    ("run", "--tune"): "`--tuned` after `metalbench tune NAME`",
 }
 
 

@@ -163,13 +163,13 @@ def is_preferred(variant: Kernel, device: TargetDevice, dtype: str | None) -> bo
 
 def _read_device(parser: Parser) -> str:
     """Read a kind of device or a chip; raise DeclarationError for another name."""
-    error = parser.error(f"{', '.join(sorted(KINDS))} or a chip, such as m4_max or h100")
-    device = parser.name("the name of a device")
+    device = parser.peek()
     # A chip has a number in its name; without one it is a kind of device that is misspelt.
     is_chip = device not in FLOATS and any(each.isdigit() for each in device)
     if device not in KINDS and not is_chip:
-        raise error
-    return device
+        kinds = sorted(KINDS)
+        raise parser.error(f"{', '.join(kinds)} or a chip, such as m4_max or h100", kinds)
+    return parser.name("the name of a device")
 
 
 def read_defaults(parser: Parser, line: int) -> DeviceDefaults:
@@ -179,11 +179,12 @@ def read_defaults(parser: Parser, line: int) -> DeviceDefaults:
     values: dict[str, int] = {}
     while not values or parser.accept(","):
         error = parser.error("a tunable that the line does not have yet")
-        name = parser.name("the name of a tunable")
-        while name in FLOATS and not values:
-            dtypes.append(name)
+        while parser.peek(1).isidentifier() and not values:
+            if parser.peek() not in FLOATS:
+                raise parser.error("an element type, or a tunable and '='", FLOATS)
+            dtypes.append(parser.name())
             error = parser.error("the name of a tunable")
-            name = parser.name("the name of a tunable")
+        name = parser.name("the name of a tunable")
         if name in values or name in FLOATS:
             raise error
         parser.expect("=")
@@ -440,8 +441,9 @@ class Header:
                 raise parser.error("the end of the line")
         except DeclarationError as error:
             message = str(error).removeprefix(f"[{self._name}] ")
+            separator = " " if message.endswith("?") else "; "
             raise DeclarationError(
-                f"[{self._name}] {message}; write {LINE_FORMS[keyword]}"
+                f"[{self._name}] {message}{separator}write {LINE_FORMS[keyword]}"
             ) from None
 
     def _read_dispatch(self, parser: Parser) -> None:
@@ -450,7 +452,8 @@ class Header:
         shared: dict[str, Expression] = {}
         keys = ("threadgroups", "threads_in_grid", "threads", "threadgroup_bytes")
         while not parser.at_end:
-            error = parser.error(" or ".join(f"{each}=" for each in keys if each not in given))
+            missing = [each for each in keys if each not in given]
+            error = parser.error(" or ".join(f"{each}=" for each in missing), missing)
             key = parser.name()
             if key not in keys or key in given:
                 raise error
@@ -483,7 +486,7 @@ class Header:
         if any(each.name == name for each in self.scratches):
             raise self._error(f"scratch {name!r} is declared twice")
         kinds = (*DTYPES, "DTYPE")
-        error = parser.error(f"one of {', '.join(kinds)}")
+        error = parser.error(f"one of {', '.join(kinds)}", kinds)
         kind = parser.name("an element type")
         if kind not in kinds:
             raise error
@@ -535,7 +538,7 @@ class Header:
     def _read_dtypes(self, parser: Parser) -> None:
         found: list[str] = []
         while not found or parser.accept(","):
-            error = parser.error(f"one of {', '.join(FLOATS)}")
+            error = parser.error(f"one of {', '.join(FLOATS)}", FLOATS)
             found.append(parser.name("an element type"))
             if found[-1] not in FLOATS:
                 raise error
@@ -544,7 +547,7 @@ class Header:
     def _read_math(self, parser: Parser) -> None:
         if self.math:
             raise self._error("math is declared twice")
-        error = parser.error(" or ".join(MATH_MODES))
+        error = parser.error(" or ".join(MATH_MODES), MATH_MODES)
         self.math = parser.name("a math mode")
         if self.math not in MATH_MODES:
             raise error
@@ -562,7 +565,7 @@ class Header:
     def _read_preferred(self, parser: Parser) -> None:
         device, dtypes = _read_device(parser), list[str]()
         while not parser.at_end:
-            error = parser.error(f"one of {', '.join(FLOATS)}")
+            error = parser.error(f"one of {', '.join(FLOATS)}", FLOATS)
             dtypes.append(parser.name("an element type"))
             if dtypes[-1] not in FLOATS:
                 raise error

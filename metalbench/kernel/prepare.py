@@ -662,14 +662,31 @@ def compile_kernel(
     run, chosen = dtype(dtype_name), kernel.resolve_tunables(tunables, dtype=dtype_name)
     options, fast_math = source_options(kernel, run, chosen), kernel.math == "fast"
     builds: dict[str, Any] = dict(checked=checked, tools=list(tools), counted=counted)
-    library = device.compile(kernel.source, **options, **builds, fast_math=fast_math)
-    constants = find_function_constants(kernel, task, options)
-    pipelines = _pipelines(library, kernel, task.name, constants)
+    try:
+        library = device.compile(kernel.source, **options, **builds, fast_math=fast_math)
+        constants = find_function_constants(kernel, task, options)
+        pipelines = _pipelines(library, kernel, task.name, constants)
+    except CompileError as error:
+        raise CompileError(f"{error}{suggest_tunables(kernel, str(error))}") from None
     check_coverage(task, kernel, pipelines.values(), run)
     tables: Mapping[str, Table] = {}
     if counted:
         tables = build_tables(kernel.source, pipelines, options, fast_math=fast_math)
     return Compiled(device, task, kernel, run, chosen, pipelines, tables, traced)
+
+
+def suggest_tunables(kernel: Kernel, message: str) -> str:
+    """Return a line for each identifier of a compiler's `message` that resembles a tunable.
+
+    The compiler does not know macros that are declared in the header only.
+    """
+    names = dict.fromkeys(re.findall(r"use of undeclared identifier '(\w+)'", message))
+    hints = {name: suggestion(name, (*kernel.tunables, "DTYPE")) for name in names}
+    return "".join(
+        f"\n{kernel.path.name}: {name!r} is not a tunable of the header; {hint}"
+        for name, hint in hints.items()
+        if hint.startswith("did you mean")
+    )
 
 
 @dataclass(frozen=True)

@@ -69,6 +69,7 @@ def test_shared_options_are_declared_once(option: str) -> None:
         ("bench softmax", "No such command 'bench': say `metalbench run`."),
         ("inspect softmax", "say `metalbench show NAME`, with --engine or --emit"),
         ("run --diff main", "No such option '--diff': say `--baseline RUN`."),
+        ("run softmax --tune TG=64", "say `--tuned` after `metalbench tune NAME`."),
         ("run --threshold 3%", "say `--max-regression PERCENT`."),
         # Other names get the nearest suggestion, if there is one.
         ("histroy", "No such command 'histroy'; did you mean 'history'?"),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 
 from metalbench import _core
+from metalbench.sandbox.executors import run_kernels_in_executors
 
 
 def test_a_kernel_may_be_run_many_times(device, compile_kernel):
@@ -52,3 +54,35 @@ for y, count in ((small, 1024), (large, 1 << 18)):
     device.run([_core.Dispatch(pipeline, {"y": y}, threads_in_grid=count, threads=256)])
 print(peak() - before)
 """
+
+
+@pytest.mark.parametrize("in_executor", [False, True])
+def test_a_fault_in_a_header_has_the_line_of_its_call(
+    device, compile_kernel, tmp_path, in_executor
+):
+    (tmp_path / "own.h").write_text(
+        "inline float pick(device const float* x, uint i) {\n  return x[i];\n}\n"
+    )
+    source = """
+        #include "own.h"
+        kernel void f(device const float* x, device float* y,
+                      uint i [[thread_position_in_grid]]) {
+          y[i] = pick(x, i);
+          y[i] += pick(x, i + 1);
+        }
+        """
+    with run_kernels_in_executors() if in_executor else nullcontext():
+        pipeline = compile_kernel(source, checked=True, include_dirs=[str(tmp_path)])
+        arrays = {name: np.zeros(64, np.float32) for name in "xy"}
+        dispatch = _core.Dispatch(pipeline, arrays, threadgroups=1, threads=64)
+        with pytest.raises(_core.KernelFault) as error:
+            device.run([dispatch])
+        (finding,) = device.check([dispatch])
+    message = str(error.value)
+    header = tmp_path / "own.h"
+    assert f"[f] {header}:2: read of 4 bytes past the end of `x`" in message
+    assert message.endswith("; called at test.metal:8")
+    assert [(each.file, each.line) for each in finding.frames] == [
+        (str(header), 2),
+        ("test.metal", 8),
+    ]

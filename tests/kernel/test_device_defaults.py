@@ -73,7 +73,7 @@ def test_a_line_for_one_dtype_precedes_the_line_for_all(device, dtype, values):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("cdua TG = 128", "2:14: expected cpu, cuda, metal or a chip, .*got 'cdua'"),
+        ("cdua TG = 128", "2:14: expected cpu, .*got 'cdua'; did you mean 'cuda'. write"),
         ("cuda", "2:18: expected the name of a tunable, got the end of the line"),
         ("cuda TG = 96", "2: expected one of the values of `// tune: TG`, 64, 128; got 96"),
         ("cuda TGS = 64", "2: unknown tunable 'TGS'; did you mean 'TG'"),
@@ -86,7 +86,9 @@ def test_a_line_for_one_dtype_precedes_the_line_for_all(device, dtype, values):
         ),
         ("cuda float16", "2:26: expected the name of a tunable, got the end of the line"),
         ("cuda TG = 64, float16 TG = 128", "2:28: expected a tunable that the line does not have"),
-        ("cuda half TG = 64", "2:24: expected '=', got 'TG'"),
+        ("cuda half TG = 64", "2:19: expected an element type, or a tunable .* got 'half'; write"),
+        ("cuda float61 TG = 64", "2:19: .* got 'float61'; did you mean 'float16'"),
+        ("cuda float16 flaot32 TG = 64", "2:27: .* got 'flaot32'; did you mean 'float32'"),
         ("float16 TG = 64", "2:14: expected cpu, cuda, metal or a chip, .*got 'float16'"),
         (
             "cuda bfloat16 TG = 64\n// dtypes: float32, float16",

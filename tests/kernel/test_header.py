@@ -40,6 +40,8 @@ def test_the_first_value_of_a_tunable_is_its_default():
     assert kernel.resolve_tunables({"TG": 64}) == {"TG": 64}
     with pytest.raises(DeclarationError, match=r"unknown tunable 'TGS'; did you mean 'TG'?"):
         kernel.resolve_tunables({"TGS": 1})
+    with pytest.raises(DeclarationError, match=r"unknown tunable 'tg'; did you mean 'TG'?"):
+        kernel.resolve_tunables({"tg": 1})
 
 
 def test_a_kernel_without_a_dtypes_line_is_for_float32():
@@ -202,6 +204,12 @@ GRID = "threadgroups=(1) threads=(1)"
         (f"// dispatch: f {GRID}\n// scratch: p float32", "2:22: expected '\\('"),
         (f"// dispatch: f {GRID}\n// dtypes: half", "2:12: expected one of float32, float16"),
         (f"// dispatch: f {GRID}\n// math: precise", "2:10: expected safe or fast, got 'precise'"),
+        (f"// dispatch: f {GRID}\n// dtypes: flaot32", "got 'flaot32'; did you mean 'float32'. wr"),
+        ("// dispatch: f threadgroup=(1) threads=(1)", "1:16: .*; did you mean 'threadgroups' or"),
+        ("// dispatch: f threadgroups=(1) thread=(1)", "1:33: .*; did you mean 'threads'"),
+        ("// dispatch: f threadgroups=(ceildiv(9, 2)) threads=(1)", "did you mean 'ceil_div'"),
+        (f"// dispatch: f {GRID}\n// scratch: p flaot16 (4)", "did you mean 'float16' or"),
+        (f"// dispatch: f {GRID}\n// math: fst", "got 'fst'; did you mean 'fast'"),
         (f"// dispatch: f {GRID}\n// math: fast\n// math: safe", "3: math is declared twice"),
         (f"// dispatch: f {GRID}\n// maths: fast", "2: unknown header line .*mean 'math'"),
         (f"// dispach: f {GRID}", "1: unknown header line `// dispach:`; did you mean 'dispatch'"),

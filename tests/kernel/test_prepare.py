@@ -262,3 +262,13 @@ def test_tunables_and_types_are_checked(device):
 def test_a_compile_error_is_passed_on(device):
     with pytest.raises(CompileError, match=r"scaled.metal:13:\d+: error: .*colum"):
         compiled(device, RIGHT.replace("col < cols; col", "colum < cols; col"))
+
+
+def test_an_undeclared_name_that_resembles_a_tunable_is_explained(device):
+    with pytest.raises(CompileError) as error:
+        compiled(device, RIGHT.replace("col += TG)", "col += TGG)"))
+    hint = "scaled.metal: 'TGG' is not a tunable of the header; did you mean 'TG'?"
+    assert str(error.value).splitlines()[-1] == hint
+    with pytest.raises(CompileError) as error:
+        compiled(device, RIGHT.replace("col < cols; col", "colum < cols; col"))
+    assert "is not a tunable" not in str(error.value)

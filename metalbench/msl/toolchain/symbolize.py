@@ -44,8 +44,20 @@ class SourceFrame(NamedTuple):
     column: int
 
 
-def symbolize(path: str, offset: int) -> tuple[str, int] | None:
-    """Return file and line of the code at `offset` in a shared object; None without debug line.
+class SourceLine(NamedTuple):
+    """A line of the user's source.
+
+    `call` is the line of the kernel's file that calls the code of a header, such as "k.metal:7"; it
+    is empty for code of the kernel's file.
+    """
+
+    file: str
+    line: int
+    call: str = ""
+
+
+def symbolize(path: str, offset: int) -> SourceLine | None:
+    """Return the line of the code at `offset` in a shared object; None without debug line.
 
     `offset` is the address minus the base that the object is loaded at. Code inlined from the MSL
     headers maps to the user's line that called it. A sandboxed process (sandbox/confinement.py)
@@ -54,8 +66,12 @@ def symbolize(path: str, offset: int) -> tuple[str, int] | None:
     found = _find_frames(path, offset)
     if not found:
         return None
-    frame = next((each for each in found if not is_own(each.file)), found[0])
-    return frame.file, frame.line
+    users = [each for each in found if not is_own(each.file)] or found[:1]
+    frame, kernel = users[0], users[-1]
+    if frame.file == kernel.file:
+        return SourceLine(frame.file, frame.line)
+    call = next(each for each in users if each.file == kernel.file)
+    return SourceLine(frame.file, frame.line, f"{call.file}:{call.line}")
 
 
 def frames(path: str, offsets: Sequence[int]) -> list[SourceFrame]:
