@@ -1,9 +1,11 @@
 // Queues and execution plans for Python, and their functions for the PJRT plugin.
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <map>
 #include <utility>
 
 #include "bindings/bindings.h"
@@ -20,16 +22,7 @@ Item member(const nb::handle& record, const char* name) {
   return nb::cast<Item>(record[name]);
 }
 
-KernelCall call_from(const nb::handle& record) {
-  KernelCall call;
-  call.pipeline = nb::cast<BoundPipeline&>(record["pipeline"]).pipeline;
-  for (const auto& [name, slot] : nb::cast<nb::dict>(record["arguments"])) {
-    call.arguments.emplace(nb::cast<std::string>(name), nb::cast<Slot>(slot));
-  }
-  call.threadgroups = member<std::uint32_t>(record, "threadgroups");
-  call.threads = member<std::uint32_t>(record, "threads");
-  return call;
-}
+bool has(const nb::handle& record, const char* name) { return !nb::object(record[name]).is_none(); }
 
 LoopCounter::Number number_from(const nb::handle& record) {
   if (nb::isinstance<nb::int_>(record)) return nb::cast<std::int64_t>(record);
@@ -76,53 +69,90 @@ struct BoundPlan {
   std::shared_ptr<ExecutionPlan> plan;
 };
 
-PlanBlock block_from(const nb::handle& record);
+using PipelinesByName = std::map<std::string, BoundPipeline*>;
+using PlansByNumber = std::map<std::uint32_t, BoundPlan*>;
 
-PlanStep step_from(const nb::handle& record) {
-  PlanStep step;
-  step.where = member<std::string>(record, "where");
-  const auto kind = member<std::string>(record, "kind");
-  step.kind = kind == "kernels"      ? PlanStep::Kind::kernels
-              : kind == "while"      ? PlanStep::Kind::loop
-              : kind == "host_call"  ? PlanStep::Kind::host_call
-              : kind == "host_begin" ? PlanStep::Kind::host_begin
-              : kind == "host_end"   ? PlanStep::Kind::host_end
-                                     : PlanStep::Kind::choice;
-  step.is_two_way = kind == "if";
-  for (const nb::handle each : record["kernels"]) step.kernels.push_back(call_from(each));
-  step.operands = member<std::vector<Slot>>(record, "operands");
-  step.is_moved = member<std::vector<bool>>(record, "is_moved");
-  for (const nb::handle each : record["results"]) {
-    step.results.push_back({nb::cast<Slot>(each[0]), nb::cast<std::size_t>(each[1])});
+// Reads a record of metalbench.hlo.runtime.plan_records, with the objects that it refers to.
+class RecordReader {
+ public:
+  RecordReader(const PipelinesByName& pipelines, const nb::list& functions,
+               const PlansByNumber& host_plans)
+      : pipelines_(pipelines), functions_(functions), host_plans_(host_plans) {}
+
+  [[nodiscard]] PlanBlock read_block(const nb::handle& record) const {
+    PlanBlock block;
+    block.arguments = member<std::vector<Slot>>(record, "arguments");
+    block.own = block.arguments;
+    for (const nb::handle each : record["steps"]) {
+      block.steps.push_back(read_step(each));
+      for (const auto& [slot, bytes] : block.steps.back().results) block.own.push_back(slot);
+    }
+    block.returned = member<std::vector<Slot>>(record, "returned");
+    return block;
   }
-  if (!nb::object(record["updated"]).is_none()) step.updated = member<Slot>(record, "updated");
-  if (!nb::object(record["counter"]).is_none()) step.counter = counter_from(record["counter"]);
-  const nb::object function = record["function"];
-  if (!function.is_none()) step.function = function_from(function);
-  const nb::object host_plan = record["host_plan"];
-  if (!host_plan.is_none()) step.host_plan = nb::cast<BoundPlan&>(host_plan).plan;
-  step.host_run = member<std::uint32_t>(record, "host_run");
-  for (const nb::handle each : record["blocks"]) step.blocks.push_back(block_from(each));
-  step.ended = member<std::vector<Slot>>(record, "ended");
-  return step;
-}
 
-PlanBlock block_from(const nb::handle& record) {
-  PlanBlock block;
-  block.arguments = member<std::vector<Slot>>(record, "arguments");
-  for (const nb::handle each : record["steps"]) block.steps.push_back(step_from(each));
-  block.returned = member<std::vector<Slot>>(record, "returned");
-  block.own = member<std::vector<Slot>>(record, "own");
-  return block;
-}
+ private:
+  [[nodiscard]] static PlanStep::Kind kind_of(const std::string& operation) {
+    if (operation == "while") return PlanStep::Kind::loop;
+    if (operation == "if" || operation == "case") return PlanStep::Kind::choice;
+    if (operation == "host_call") return PlanStep::Kind::host_call;
+    if (operation == "host_begin") return PlanStep::Kind::host_begin;
+    if (operation == "host_end") return PlanStep::Kind::host_end;
+    return PlanStep::Kind::kernels;
+  }
+
+  [[nodiscard]] PlanStep read_step(const nb::handle& record) const {
+    PlanStep step;
+    const auto name = member<std::string>(record, "name");
+    step.kind = kind_of(name);
+    step.where = "[stablehlo." + name + "] " + member<std::string>(record, "location");
+    step.is_two_way = name == "if";
+    for (const nb::handle each : record["kernels"]) step.kernels.push_back(read_call(each));
+    step.operands = member<std::vector<Slot>>(record, "operands");
+    step.is_moved = member<std::vector<bool>>(record, "is_moved");
+    for (const nb::handle each : record["results"]) {
+      step.results.push_back({nb::cast<Slot>(each[0]), nb::cast<std::size_t>(each[1])});
+    }
+    if (has(record, "updated")) step.updated = member<Slot>(record, "updated");
+    if (has(record, "counter")) step.counter = counter_from(record["counter"]);
+    if (has(record, "function")) {
+      step.function = function_from(functions_[member<std::size_t>(record, "function")]);
+    }
+    if (has(record, "host_run")) step.host_run = member<std::uint32_t>(record, "host_run");
+    if (has(record, "host_plan")) step.host_plan = host_plans_.at(step.host_run)->plan;
+    for (const nb::handle each : record["blocks"]) step.blocks.push_back(read_block(each));
+    step.ended = member<std::vector<Slot>>(record, "last_uses");
+    return step;
+  }
+
+  [[nodiscard]] KernelCall read_call(const nb::handle& record) const {
+    KernelCall call;
+    call.pipeline = pipelines_.at(member<std::string>(record, "name"))->pipeline;
+    for (const char* side : {"inputs", "outputs"}) {
+      for (const auto& [name, slot] : nb::cast<nb::dict>(record[side])) {
+        call.arguments.emplace(nb::cast<std::string>(name), nb::cast<Slot>(slot));
+      }
+    }
+    call.threads = member<std::uint32_t>(record, "group");
+    const auto threads = member<std::uint64_t>(record, "threads");
+    call.threadgroups = static_cast<std::uint32_t>((threads + call.threads - 1) / call.threads);
+    return call;
+  }
+
+  const PipelinesByName& pipelines_;
+  const nb::list& functions_;
+  const PlansByNumber& host_plans_;
+};
 
 void construct_plan(BoundPlan* self, const BoundQueue& queue, const nb::object& program,
-                    const std::vector<std::pair<Slot, Buffer>>& constants, std::size_t slots,
-                    bool checked) {
+                    std::size_t slots, const PipelinesByName& pipelines,
+                    const std::vector<std::pair<Slot, Buffer>>& constants,
+                    const nb::list& functions, const PlansByNumber& host_plans, bool checked) {
   std::vector<ExecutionPlan::Constant> given;
   for (const auto& [slot, buffer] : constants) given.push_back({slot, buffer});
+  PlanBlock block = RecordReader(pipelines, functions, host_plans).read_block(program);
   new (self)
-      BoundPlan{queue.device, std::make_shared<ExecutionPlan>(queue.queue, block_from(program),
+      BoundPlan{queue.device, std::make_shared<ExecutionPlan>(queue.queue, std::move(block),
                                                               std::move(given), slots, checked)};
 }
 
@@ -322,13 +352,19 @@ void define_execution_plans(nb::module_& module) {
           "The largest number of bytes in use so far.");
   nb::class_<BoundPlan>(module, "ExecutionPlan",
                         "A program of kernels and control flow, which runs without Python.")
-      .def("__init__", &construct_plan, nb::arg("queue"), nb::arg("program"), nb::arg("constants"),
-           nb::arg("slots"), nb::kw_only(), nb::arg("checked") = false,
-           nb::sig("def __init__(self, queue: Queue, program: dict[str, object], constants: "
-                   "collections.abc.Sequence[tuple[int, Buffer]], slots: int, *, checked: bool = "
+      .def("__init__", &construct_plan, nb::arg("queue"), nb::arg("program"), nb::arg("slots"),
+           nb::kw_only(), nb::arg("pipelines"), nb::arg("constants"), nb::arg("functions"),
+           nb::arg("host_plans"), nb::arg("checked") = false,
+           nb::sig("def __init__(self, queue: Queue, program: dict[str, object], slots: int, *, "
+                   "pipelines: collections.abc.Mapping[str, Pipeline], constants: "
+                   "collections.abc.Sequence[tuple[int, Buffer]], functions: "
+                   "list[collections.abc.Callable[[collections.abc.Sequence[bytes]], list[bytes]]],"
+                   " host_plans: collections.abc.Mapping[int, ExecutionPlan], checked: bool = "
                    "False) -> None"),
-           "`program` is the record that `metalbench.hlo.runtime.executable` writes; `slots` is\n"
-           "the number of its values.")
+           "`program` is the block of a record of `metalbench.hlo.runtime.plan_records`, `slots`\n"
+           "the number of its values. The other arguments are what it refers to: pipelines by\n"
+           "name, buffers of constants by slot, functions of the host by number, and plans of\n"
+           "host regions by number.")
       .def("run", &run_execution_plan, nb::arg("arguments"), nb::kw_only(),
            nb::arg("run_limit") = 0.0,
            "Run the program on buffers, wait for its end, and return one buffer for each result.\n"

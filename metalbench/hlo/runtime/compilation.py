@@ -13,23 +13,19 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from metalbench import build_cache
 from metalbench._core import Queue
 from metalbench.build_cache import digest_trees
 from metalbench.errors import MetalBenchError
-from metalbench.hlo.codegen import GeneratedKernel
 from metalbench.hlo.importer import read
-from metalbench.hlo.ir import ELEMENT_TYPES, Block, Operation, TensorType, TensorValue, find_splat
-from metalbench.hlo.passes.loops import LoopCounter
+from metalbench.hlo.ir import Block
 from metalbench.hlo.passes.pipeline import run_initial_passes
 from metalbench.hlo.runtime.executable import Executable, open_device
 from metalbench.hlo.runtime.host_regions import build_split_plan
-from metalbench.hlo.runtime.plan import ExecutionPlan, PlanStep
+from metalbench.hlo.runtime.plan import ExecutionPlan
+from metalbench.hlo.runtime.plan_records import decode_plan, encode_plan
 from metalbench.process import usable_cores
 
-Record = dict[str, Any]
 # A plan with more bytes of constants is not cached: the program has them already.
 MAX_CONSTANT_BYTES = 1 << 26
 
@@ -51,16 +47,15 @@ def _identify_versions() -> tuple[str, str]:
 
 def store_plan(key: str, plan: ExecutionPlan, facts: Mapping[str, Any]) -> None:
     """Store a plan and the facts about its program; do nothing if the cache is not writable."""
-    encoder = _PlanEncoder()
-    encoded = encoder.encode_plan(plan)
-    constants = b"".join(encoder.arrays)
+    encoded = encode_plan(plan)
+    constants = b"".join(each.tobytes() for each in encoded.constants)
     if len(constants) > MAX_CONSTANT_BYTES:
         return
     record = {
         "facts": dict(facts),
-        "plan": encoded,
-        "values": [[list(each.type.shape), each.type.element.name] for each in encoder.numbers],
-        "texts": encoder.texts,
+        "block": encoded.block,
+        "values": encoded.values,
+        "texts": encoded.texts,
         "constants": build_cache.digest(constants),
     }
     try:
@@ -82,163 +77,8 @@ def load_plan(key: str) -> tuple[ExecutionPlan, dict[str, Any]] | None:
         return None
     if build_cache.digest(constants) != record["constants"]:
         return None
-    return _PlanDecoder(record, constants).decode_plan(record["plan"]), record["facts"]
-
-
-class _PlanEncoder:
-    """Encoder of a plan as JSON values.
-
-    Values become numbers, kernel texts are stored by name, constants as bytes.
-    """
-
-    def __init__(self) -> None:
-        self.numbers: dict[TensorValue, int] = {}
-        self.texts: dict[str, str] = {}
-        self.arrays: list[bytes] = []
-
-    def encode_number(self, value: TensorValue) -> int:
-        return self.numbers.setdefault(value, len(self.numbers))
-
-    def encode_plan(self, plan: ExecutionPlan) -> Record:
-        return {
-            "arguments": list(map(self.encode_number, plan.block.arguments)),
-            "constants": [
-                {
-                    **self.encode_operation(each),
-                    "value": self.encode_constant(each.attributes["value"]),
-                }
-                for each in plan.constants
-            ],
-            "steps": list(map(self.encode_step, plan.steps)),
-            "returned": list(map(self.encode_number, plan.block.returned)),
-            "temporary": sorted(map(self.encode_number, plan.temporary)),
-            "decisions": plan.decisions,
-        }
-
-    def encode_step(self, step: PlanStep) -> Record:
-        return {
-            "operation": self.encode_operation(step.operation),
-            "kernels": list(map(self.encode_kernel, step.kernels)),
-            "plans": list(map(self.encode_plan, step.plans)),
-            "last_uses": list(map(self.encode_number, step.last_uses)),
-            "updated": None if step.updated is None else self.encode_number(step.updated),
-            "counter": None if step.counter is None else self.encode_counter(step.counter),
-            "host_plan": None if step.host_plan is None else self.encode_plan(step.host_plan),
-            "host_run": step.host_run,
-        }
-
-    def encode_counter(self, counter: LoopCounter) -> Record:
-        def encode(number: int | TensorValue) -> int | Record:
-            return number if isinstance(number, int) else {"value": self.encode_number(number)}
-
-        return {
-            "start": encode(counter.start),
-            "bound": encode(counter.bound),
-            "step": counter.step,
-            "is_inclusive": counter.is_inclusive,
-            "element": counter.element.name,
-        }
-
-    def encode_operation(self, operation: Operation) -> Record:
-        return {
-            "name": operation.name,
-            "operands": list(map(self.encode_number, operation.operands)),
-            "results": list(map(self.encode_number, operation.results)),
-            "location": operation.location,
-        }
-
-    def encode_kernel(self, kernel: GeneratedKernel) -> Record:
-        self.texts[kernel.name] = kernel.text
-        return {
-            "name": kernel.name,
-            "threads": kernel.threads,
-            "group": kernel.group,
-            "inputs": {name: self.encode_number(each) for name, each in kernel.inputs.items()},
-            "outputs": {name: self.encode_number(each) for name, each in kernel.outputs.items()},
-        }
-
-    def encode_constant(self, array: np.ndarray[Any, Any]) -> list[int]:
-        """Return the offset of a constant's bytes and its number of elements; a splat has one."""
-        start = sum(map(len, self.arrays))
-        one = find_splat(array)
-        stored = array if one is None else one
-        self.arrays.append(stored.tobytes())
-        return [start, stored.size]
-
-
-class _PlanDecoder:
-    """Decoder of a plan from JSON values and the bytes of constants."""
-
-    def __init__(self, record: Record, constants: bytes) -> None:
-        self._values = [
-            TensorValue(TensorType(tuple(shape), ELEMENT_TYPES[name]))
-            for shape, name in record["values"]
-        ]
-        self._texts, self._constants = record["texts"], constants
-
-    def decode_values(self, numbers: list[int]) -> list[TensorValue]:
-        return [self._values[each] for each in numbers]
-
-    def decode_plan(self, record: Record) -> ExecutionPlan:
-        block = Block(
-            self.decode_values(record["arguments"]), [], self.decode_values(record["returned"])
-        )
-        constants = [self.decode_constant(each) for each in record["constants"]]
-        steps = [self.decode_step(each) for each in record["steps"]]
-        temporary = set(self.decode_values(record["temporary"]))
-        return ExecutionPlan(block, steps, constants, temporary, record["decisions"])
-
-    def decode_step(self, record: Record) -> PlanStep:
-        return PlanStep(
-            self.decode_operation(record["operation"]),
-            [self.decode_kernel(each) for each in record["kernels"]],
-            [self.decode_plan(each) for each in record["plans"]],
-            self.decode_values(record["last_uses"]),
-            None if record["updated"] is None else self._values[record["updated"]],
-            None if record["counter"] is None else self.decode_counter(record["counter"]),
-            None,
-            None if record["host_plan"] is None else self.decode_plan(record["host_plan"]),
-            record["host_run"],
-        )
-
-    def decode_counter(self, record: Record) -> LoopCounter:
-        def decode(number: int | Record) -> int | TensorValue:
-            return number if isinstance(number, int) else self._values[number["value"]]
-
-        return LoopCounter(
-            decode(record["start"]),
-            decode(record["bound"]),
-            record["step"],
-            record["is_inclusive"],
-            ELEMENT_TYPES[record["element"]],
-        )
-
-    def decode_operation(self, record: Record) -> Operation:
-        operands, results = (
-            self.decode_values(record["operands"]),
-            self.decode_values(record["results"]),
-        )
-        operation = Operation(record["name"], operands, results, {}, [], record["location"])
-        for number, each in enumerate(results):
-            each.operation, each.number = operation, number
-        return operation
-
-    def decode_kernel(self, record: Record) -> GeneratedKernel:
-        name = record["name"]
-        inputs, outputs = (
-            {parameter: self._values[each] for parameter, each in record[side].items()}
-            for side in ("inputs", "outputs")
-        )
-        text, threads, group = self._texts[name], record["threads"], record["group"]
-        return GeneratedKernel(name, text, threads, inputs, outputs, group)
-
-    def decode_constant(self, record: Record) -> Operation:
-        operation = self.decode_operation(record)
-        type_, (start, count) = operation.results[0].type, record["value"]
-        array = np.frombuffer(self._constants, type_.element.storage, count, start)
-        shaped = array.reshape(type_.shape) if count == type_.size else array.reshape(())
-        operation.attributes["value"] = np.broadcast_to(shaped, type_.shape)
-        return operation
+    plan = decode_plan(record["block"], record["values"], record["texts"], constants)
+    return plan, record["facts"]
 
 
 # Compile a program to an executable through the plan cache.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 from typing import Any
 
@@ -11,22 +11,19 @@ import numpy as np
 from metalbench import _core
 from metalbench.devices import find_kind
 from metalbench.errors import CompileError, DispatchError
-from metalbench.hlo.codegen import GeneratedKernel
-from metalbench.hlo.ir import Block, Operation, TensorType, TensorValue
-from metalbench.hlo.passes.loops import LoopCounter
+from metalbench.hlo.ir import Block, Operation, TensorType
 from metalbench.hlo.runtime.host_calls import HostFunction
 from metalbench.hlo.runtime.kernels import find_kernels
 from metalbench.hlo.runtime.plan import (
     ExecutionPlan,
-    PlanStep,
     build_plan,
     check_memory,
     format_source,
 )
+from metalbench.hlo.runtime.plan_records import encode_plan
 from metalbench.sandbox.resources import memory_bytes
 
 Array = np.ndarray[Any, Any]
-Record = dict[str, Any]
 
 
 class Executable:
@@ -66,7 +63,33 @@ class Executable:
     @cached_property
     def runner(self) -> _core.ExecutionPlan:
         """Plan that the device runs. First use builds the kernels; raise CompileError."""
-        return _PlanWriter(self.queue, self._compile(), checked=self.checked).write(self.plan)
+        record, pipelines = encode_plan(self.plan), self._compile()
+        # A constant may be one of several blocks.
+        constants = {
+            record.slots[each.results[0]]: each.attributes["value"]
+            for block in self.plan.iterate_blocks()
+            for each in block.constants
+        }
+        steps = list(self.plan.iterate_steps())
+        return _core.ExecutionPlan(
+            self.queue,
+            record.block,
+            len(record.slots),
+            pipelines=pipelines,
+            constants=[(slot, upload_array(self.queue, each)) for slot, each in constants.items()],
+            functions=[
+                _BoundHostFunction(each.function, each.operation)
+                for each in steps
+                if each.function is not None
+            ],
+            # Each has its own queue: it runs at the same time as this plan.
+            host_plans={
+                each.host_run: Executable(each.host_plan, device="cpu", checked=self.checked).runner
+                for each in steps
+                if each.host_plan is not None and each.host_run is not None
+            },
+            checked=self.checked,
+        )
 
     @property
     def source(self) -> str:
@@ -209,98 +232,3 @@ class _BoundHostFunction:
             to_storage(each, type_, f"{self._where}: result {number}").tobytes()
             for number, (each, type_) in enumerate(zip(found, self._outputs, strict=True))
         ]
-
-
-class _PlanWriter:
-    """Writer of a plan for `_core.ExecutionPlan`, which runs it without Python.
-
-    Values become slots: numbers of the buffers of a run.
-    """
-
-    def __init__(
-        self, queue: _core.Queue, pipelines: Mapping[str, _core.Pipeline], *, checked: bool
-    ) -> None:
-        self._queue, self._pipelines = queue, pipelines
-        self._slots: dict[TensorValue, int] = {}
-        self._constants: dict[int, _core.Buffer] = {}
-        self._checked = checked
-
-    def write(self, plan: ExecutionPlan) -> _core.ExecutionPlan:
-        """Return the runnable plan; its constants are on the device."""
-        program = self._write_block(plan)
-        constants = list(self._constants.items())
-        return _core.ExecutionPlan(
-            self._queue, program, constants, len(self._slots), checked=self._checked
-        )
-
-    def _slot(self, value: TensorValue) -> int:
-        return self._slots.setdefault(value, len(self._slots))
-
-    def _list_slots(self, values: Iterable[TensorValue]) -> list[int]:
-        return [self._slot(each) for each in values]
-
-    def _write_block(self, plan: ExecutionPlan) -> Record:
-        for each in plan.constants:
-            slot = self._slot(each.results[0])
-            if slot not in self._constants:
-                self._constants[slot] = upload_array(self._queue, each.attributes["value"])
-        own = [*plan.block.arguments, *(one for step in plan.steps for one in step.results)]
-        return {
-            "arguments": self._list_slots(plan.block.arguments),
-            "steps": [self._write_step(each) for each in plan.steps],
-            "returned": self._list_slots(plan.block.returned),
-            "own": self._list_slots(own),
-        }
-
-    def _write_step(self, step: PlanStep) -> Record:
-        operation = step.operation
-        kept = {one for each in step.plans for one in each.find_used_values()}
-        has_kernels = not (step.plans or step.function or step.host_run is not None)
-        operands = [] if has_kernels else operation.operands
-        host_plan = None
-        if step.host_plan is not None:
-            # Its own queue: it runs at the same time as this plan.
-            host_plan = Executable(step.host_plan, device="cpu", checked=self._checked).runner
-        movable = {each for each in step.last_uses if each not in kept}
-        return {
-            "kind": "kernels" if has_kernels else operation.name,
-            "where": operation.where,
-            "kernels": [self._write_call(each) for each in step.kernels],
-            "operands": self._list_slots(operands),
-            "is_moved": [
-                each in movable and each not in operands[number + 1 :]
-                for number, each in enumerate(operands)
-            ],
-            "results": [(self._slot(each), each.type.nbytes) for each in operation.results],
-            "updated": None if step.updated is None else self._slot(step.updated),
-            "counter": None if step.counter is None else self._write_counter(step.counter),
-            "function": None
-            if step.function is None
-            else _BoundHostFunction(step.function, operation),
-            "host_plan": host_plan,
-            "host_run": step.host_run or 0,
-            "blocks": [self._write_block(each) for each in step.plans],
-            "ended": self._list_slots(step.last_uses),
-        }
-
-    def _write_call(self, kernel: GeneratedKernel) -> Record:
-        values = {**kernel.inputs, **kernel.outputs}
-        return {
-            "pipeline": self._pipelines[kernel.name],
-            "arguments": {name: self._slot(each) for name, each in values.items()},
-            "threadgroups": -(-kernel.threads // kernel.group),
-            "threads": kernel.group,
-        }
-
-    def _write_counter(self, counter: LoopCounter) -> Record:
-        def write(number: int | TensorValue) -> int | Record:
-            return number if isinstance(number, int) else {"slot": self._slot(number)}
-
-        return {
-            "start": write(counter.start),
-            "bound": write(counter.bound),
-            "step": counter.step,
-            "is_inclusive": counter.is_inclusive,
-            "bytes": counter.element.storage.itemsize,
-            "is_signed": counter.element.kind == "i",
-        }

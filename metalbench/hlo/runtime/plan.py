@@ -119,17 +119,26 @@ class ExecutionPlan:
 
     def calls_host(self) -> bool:
         """Return whether the plan, or a nested one, calls a function of the host."""
-        return any(
-            step.function is not None or any(each.calls_host() for each in step.plans)
-            for step in self.steps
-        )
+        return any(step.function is not None for step in self.iterate_steps())
+
+    def iterate_blocks(self) -> Iterator[ExecutionPlan]:
+        """Yield this plan and those of regions, in order; plans of the host are separate."""
+        yield self
+        for step in self.steps:
+            for plan in step.plans:
+                yield from plan.iterate_blocks()
+
+    def iterate_steps(self) -> Iterator[PlanStep]:
+        """Yield all steps, each before those of its regions."""
+        for step in self.steps:
+            yield step
+            for plan in step.plans:
+                yield from plan.iterate_steps()
 
     def iterate_kernels(self) -> Iterator[GeneratedKernel]:
         """Yield all kernels, including those of nested plans."""
-        for step in self.steps:
+        for step in self.iterate_steps():
             yield from step.kernels
-            for plan in step.plans:
-                yield from plan.iterate_kernels()
 
     def format_steps(self, indent: str = "") -> str:
         """Return the steps as text: kernels with threads and buffers, and control flow."""
