@@ -1,12 +1,15 @@
 """Programs of JAX through metalbench's plugin, against XLA in a second process of the same run.
 
-    python benchmarks/jax_suite.py [--device cpu|cuda] [--rounds N] [--large] [--alone] [NAME ...]
+    python benchmarks/jax_suite.py [--device cpu|cuda] [--rounds N] [--large] [--alone]
+        [--groups] [NAME ...]
 
 Needs `pip install 'metalbench[jax]'`; on `cuda` also JAX's own CUDA wheels, or `--alone`, which
 times metalbench only. Each process compiles a program once. Then the two take turns: a turn is the
 median of some calls whose arguments and results stay on the device. Printed are the medians of the
 turns, the median of the turns' ratios (below 1: metalbench is faster), both times to compile, and
 the largest difference of the results over the largest result. Loops are also given per iteration.
+With `--groups` a further process of metalbench submits the iterations of loops one by one
+(METALBENCH_HLO_LOOP_GROUPS=never): printed are its time, and that of groups over it.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ import sys
 from time import perf_counter
 from typing import Any
 
-OURS, XLA = "metalbench", "xla"
+OURS, XLA, SINGLE = "metalbench", "xla", "metalbench without groups"
 # Calls of a turn end after this time, and after this number.
 TURN_SECONDS, TURN_CALLS = 0.25, 200
 SEED = 0
@@ -89,6 +92,13 @@ def define_programs(large: bool) -> dict[str, tuple[Any, list[Any], int]]:
             (0, x),
         )[1]
 
+    def multiply_500_times(x: Any, w: Any) -> Any:
+        return jax.lax.while_loop(
+            lambda state: state[0] < 500,
+            lambda state: (state[0] + 1, jnp.tanh(state[1] @ w)),
+            (0, x),
+        )[1]
+
     def halve_until_small(x: Any) -> Any:
         return jax.lax.while_loop(lambda x: jnp.abs(x).max() > 1e-3, lambda x: x * 0.97, x)
 
@@ -133,6 +143,11 @@ def define_programs(large: bool) -> dict[str, tuple[Any, list[Any], int]]:
         "cache_update": (update_cache, [draw(4096, 128 * n), draw(1, 128 * n), jnp.int32(7)], 1),
         "scan": (scan_rnn, [draw(200, 16 * n, 64 * n), draw(64 * n, 64 * n, scale=0.05)], 200),
         "while_counted": (count_to_500, [draw(4096 * n)], 500),
+        "while_products": (
+            multiply_500_times,
+            [draw(16 * n, 64 * n), draw(64 * n, 64 * n, scale=0.05)],
+            500,
+        ),
         "while": (halve_until_small, [draw(4096 * n)], 1),
         "solve": (jnp.linalg.solve, [draw(128, 128), draw(128, 4)], 1),
     }
@@ -148,8 +163,8 @@ def serve(large: bool) -> None:
     compiled: dict[str, Any] = {}
     for line in sys.stdin:
         request = json.loads(line)
-        function, arguments, _ = programs[request["name"]]
-        answer: dict[str, Any] = {}
+        function, arguments, iterations = programs[request["name"]]
+        answer: dict[str, Any] = {"iterations": iterations}
         try:
             if request["work"] == "compile":
                 begin = perf_counter()
@@ -177,6 +192,8 @@ class Side:
     def __init__(self, kind: str, device: str, large: bool) -> None:
         platform = {"cpu": "cpu", "cuda": "cuda"}[device] if kind == XLA else OURS
         environment = os.environ | {"JAX_PLATFORMS": platform, "METALBENCH_JAX_DEVICE": device}
+        if kind == SINGLE:
+            environment["METALBENCH_HLO_LOOP_GROUPS"] = "never"
         self._process = subprocess.Popen(
             [sys.executable, __file__, "--serve", *(["--large"] if large else [])],
             stdin=subprocess.PIPE,
@@ -207,7 +224,7 @@ class Side:
 
 
 def compare(sides: dict[str, Side], name: str, rounds: int) -> float | None:
-    """Print a line for a program; return the ratio, or None without a rival."""
+    """Print a line for a program; return the ratio to XLA's time, or None without XLA."""
     import tempfile
 
     import numpy as np
@@ -227,12 +244,18 @@ def compare(sides: dict[str, Side], name: str, rounds: int) -> float | None:
             turns[kind].append(side.ask(work="time", name=name)["microseconds"])
     ours = statistics.median(turns[OURS])
     text = f"{name:18} {ours:12.1f} us"
+    iterations = answers[OURS]["iterations"]
+    if iterations > 1:
+        text += f" ({ours / iterations:.2f} each)"
     ratio = None
     if XLA in sides:
         ratio = statistics.median(a / b for a, b in zip(turns[OURS], turns[XLA], strict=True))
         most = np.nanmax(np.abs(found[XLA]), initial=0.0) or 1.0
         wrong = np.nanmax(np.abs(found[OURS] - found[XLA]), initial=0.0) / most
         text += f" {statistics.median(turns[XLA]):12.1f} us {ratio:8.2f}  error {wrong:.1e}"
+    if SINGLE in sides:
+        gain = statistics.median(a / b for a, b in zip(turns[OURS], turns[SINGLE], strict=True))
+        text += f"  without groups {statistics.median(turns[SINGLE]):12.1f} us {gain:8.2f}"
     compiled = " / ".join(f"{answers[kind]['seconds']:.2f}" for kind in sides)
     print(f"{text}  compiled in {compiled} s", flush=True)
     return ratio
@@ -246,12 +269,13 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="turns of each process")
     parser.add_argument("--large", action="store_true", help="sizes for a GPU")
     parser.add_argument("--alone", action="store_true", help="time metalbench only")
+    parser.add_argument("--groups", action="store_true", help="also time iterations one by one")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
         serve(options.large)
         return
-    kinds = (OURS,) if options.alone else (OURS, XLA)
+    kinds = [OURS, *([] if options.alone else [XLA]), *([SINGLE] if options.groups else [])]
     sides = {kind: Side(kind, options.device, options.large) for kind in kinds}
     try:
         names = sides[OURS].greeting["names"]

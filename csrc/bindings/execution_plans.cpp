@@ -147,13 +147,14 @@ class RecordReader {
 void construct_plan(BoundPlan* self, const BoundQueue& queue, const nb::object& program,
                     std::size_t slots, const PipelinesByName& pipelines,
                     const std::vector<std::pair<Slot, Buffer>>& constants,
-                    const nb::list& functions, const PlansByNumber& host_plans, bool checked) {
+                    const nb::list& functions, const PlansByNumber& host_plans, bool checked,
+                    bool groups_iterations) {
   std::vector<ExecutionPlan::Constant> given;
   for (const auto& [slot, buffer] : constants) given.push_back({slot, buffer});
   PlanBlock block = RecordReader(pipelines, functions, host_plans).read_block(program);
-  new (self)
-      BoundPlan{queue.device, std::make_shared<ExecutionPlan>(queue.queue, std::move(block),
-                                                              std::move(given), slots, checked)};
+  new (self) BoundPlan{queue.device, std::make_shared<ExecutionPlan>(
+                                         queue.queue, std::move(block), std::move(given), slots,
+                                         PlanOptions{checked, groups_iterations})};
 }
 
 // Python still refers to the arguments, so the program never overwrites them.
@@ -354,17 +355,18 @@ void define_execution_plans(nb::module_& module) {
                         "A program of kernels and control flow, which runs without Python.")
       .def("__init__", &construct_plan, nb::arg("queue"), nb::arg("program"), nb::arg("slots"),
            nb::kw_only(), nb::arg("pipelines"), nb::arg("constants"), nb::arg("functions"),
-           nb::arg("host_plans"), nb::arg("checked") = false,
+           nb::arg("host_plans"), nb::arg("checked") = false, nb::arg("groups_iterations") = false,
            nb::sig("def __init__(self, queue: Queue, program: dict[str, object], slots: int, *, "
                    "pipelines: collections.abc.Mapping[str, Pipeline], constants: "
                    "collections.abc.Sequence[tuple[int, Buffer]], functions: "
                    "list[collections.abc.Callable[[collections.abc.Sequence[bytes]], list[bytes]]],"
                    " host_plans: collections.abc.Mapping[int, ExecutionPlan], checked: bool = "
-                   "False) -> None"),
+                   "False, groups_iterations: bool = False) -> None"),
            "`program` is the block of a record of `metalbench.hlo.runtime.plan_records`, `slots`\n"
            "the number of its values. The other arguments are what it refers to: pipelines by\n"
            "name, buffers of constants by slot, functions of the host by number, and plans of\n"
-           "host regions by number.")
+           "host regions by number. With `groups_iterations`, GPUs get several iterations of a\n"
+           "loop at once: as graphs, or before the condition is read.")
       .def("run", &run_execution_plan, nb::arg("arguments"), nb::kw_only(),
            nb::arg("run_limit") = 0.0,
            "Run the program on buffers, wait for its end, and return one buffer for each result.\n"

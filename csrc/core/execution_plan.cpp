@@ -16,6 +16,15 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr auto poll_period = std::chrono::milliseconds(10);
 // Iterations between two looks at the clock.
 constexpr std::uint32_t iterations_per_look = 16;
+// To record a launch takes the host about half of the time of the launch, and to update a graph
+// about the time of ten, so a graph of this many iterations must replace several times as many.
+constexpr std::uint64_t iterations_per_graph = 16, least_graphs = 3;
+constexpr std::uint64_t most_launches_per_graph = 1024;
+// Iterations before the condition is read. A read takes tens of microseconds, so it matters only
+// for short iterations: those with few launches of few threads. The states before the iterations
+// are kept, so their changing parts must be small.
+constexpr std::size_t most_iterations_ahead = 8, most_bytes_ahead = std::size_t{1} << 20;
+constexpr std::uint64_t most_launches_ahead = 16, most_threads_ahead = std::uint64_t{1} << 17;
 
 // Unlocks a mutex for its lifetime.
 class Unlocked {
@@ -28,6 +37,16 @@ class Unlocked {
  private:
   std::recursive_mutex& mutex_;
 };
+
+bool has_large_kernel(const PlanBlock& block) {
+  return std::ranges::any_of(block.steps, [](const PlanStep& step) {
+    const auto is_large = [](const KernelCall& call) {
+      return std::uint64_t{call.threadgroups} * call.threads > most_threads_ahead;
+    };
+    return std::ranges::any_of(step.kernels, is_large) ||
+           std::ranges::any_of(step.blocks, has_large_kernel);
+  });
+}
 
 Dispatch bind_call(const KernelCall& call, const std::vector<Buffer>& buffers) {
   DispatchRequest request;
@@ -44,11 +63,12 @@ Dispatch bind_call(const KernelCall& call, const std::vector<Buffer>& buffers) {
 }  // namespace
 
 ExecutionPlan::ExecutionPlan(std::shared_ptr<Queue> queue, PlanBlock program,
-                             std::vector<Constant> constants, std::size_t slots, bool checked)
+                             std::vector<Constant> constants, std::size_t slots,
+                             PlanOptions options)
     : queue_(std::move(queue)),
       program_(std::move(program)),
       constants_(std::move(constants)),
-      checked_(checked),
+      options_(options),
       memory_(slots) {
   resolve(program_);
 }
@@ -66,7 +86,27 @@ void ExecutionPlan::resolve(PlanBlock& block) {
       }
     }
     for (PlanBlock& inner : step.blocks) resolve(inner);
+    if (step.kind == PlanStep::Kind::loop) step.launches = count_launches(step.blocks[1]);
   }
+}
+
+// Return the launches and copies of a block; nothing if the host does other work in it.
+std::optional<std::uint64_t> ExecutionPlan::count_launches(const PlanBlock& block) {
+  std::uint64_t count = 0;
+  for (const PlanStep& step : block.steps) {
+    if (step.kind == PlanStep::Kind::kernels) {
+      count += step.kernels.size() + (step.updated ? 1 : 0);
+      continue;
+    }
+    const bool is_counted = step.kind == PlanStep::Kind::loop && step.launches && step.counter &&
+                            std::holds_alternative<std::int64_t>(step.counter->start) &&
+                            std::holds_alternative<std::int64_t>(step.counter->bound);
+    const auto iterations = is_counted ? count_iterations(*step.counter) : std::nullopt;
+    if (!iterations || *iterations > most_launches_per_graph) return std::nullopt;
+    count += *iterations * *step.launches;
+    if (count > most_launches_per_graph) return std::nullopt;
+  }
+  return count;
 }
 
 std::vector<Buffer> ExecutionPlan::run(std::vector<Buffer> arguments, double run_limit,
@@ -132,6 +172,7 @@ std::vector<Buffer> ExecutionPlan::run_program(std::vector<Buffer> arguments) {
   for (auto& buffer : memory_) buffer.reset();
   loops_.clear();
   current_ = nullptr;
+  is_in_graph_ = false;
   last_poll_ = SteadyClock::now();
   if (arguments.size() != program_.arguments.size()) {
     throw DispatchError("[hlo] expected " + std::to_string(program_.arguments.size()) +
@@ -173,8 +214,9 @@ void ExecutionPlan::run_step(PlanStep& step) {
 }
 
 Buffer ExecutionPlan::allocate(std::size_t bytes) {
+  if (loop_memory_ != nullptr) return loop_memory_->allocate(bytes);
   Buffer buffer = queue_->allocate(bytes);
-  if (checked_) buffer.mark_unwritten();
+  if (options_.checked) buffer.mark_unwritten();
   return buffer;
 }
 
@@ -245,7 +287,10 @@ std::optional<std::uint64_t> ExecutionPlan::count_iterations(const LoopCounter& 
 }
 
 void ExecutionPlan::poll() {
-  if (++polls_ % iterations_per_look != 0) return;
+  if (++polls_ % iterations_per_look == 0) poll_now();
+}
+
+void ExecutionPlan::poll_now() {
   const auto now = SteadyClock::now();
   if (now - last_poll_ < poll_period) return;
   last_poll_ = now;
@@ -262,17 +307,166 @@ void ExecutionPlan::run_loop(PlanStep& step) {
   }
   PlanBlock &condition = step.blocks[0], &body = step.blocks[1];
   loops_.push_back({&step, 0});
-  while (known ? loops_.back().second < *known : condition_holds(condition, state)) {
-    for (std::size_t i = 0; i < state.size(); ++i) memory_[body.arguments[i]] = std::move(state[i]);
-    run_block(body);
-    state = take_returned(body);
-    clear(body);
-    ++loops_.back().second;
+  if (known) {
+    const std::uint64_t per_graph = count_iterations_of_graph(step, *known);
+    if (per_graph > 0) run_graphs(step, state, *known, per_graph);
+  }
+  const bool may_run_ahead = !known && can_run_ahead(step);
+  for (std::size_t ahead = 1;;) {
+    if (ahead > 1) {
+      if (!run_ahead(step, state, ahead)) break;
+    } else {
+      if (known ? loops_.back().second == *known : !condition_holds(condition, state)) break;
+      run_iteration(body, state);
+      ++loops_.back().second;
+    }
     poll();
+    // At most as many iterations are in vain as were needed.
+    if (may_run_ahead) ahead = std::min(2 * ahead, most_iterations_ahead);
   }
   loops_.pop_back();
   current_ = &step;
   for (std::size_t i = 0; i < state.size(); ++i) memory_[step.results[i].first] = state[i];
+}
+
+void ExecutionPlan::run_iteration(PlanBlock& body, std::vector<Buffer>& state) {
+  for (std::size_t i = 0; i < state.size(); ++i) memory_[body.arguments[i]] = std::move(state[i]);
+  run_block(body);
+  state = take_returned(body);
+  clear(body);
+}
+
+// Return 0 if the loop is not worth graphs, or cannot be recorded.
+std::uint64_t ExecutionPlan::count_iterations_of_graph(const PlanStep& step,
+                                                       std::uint64_t iterations) const {
+  // An outer loop's graph has the work of its inner loops.
+  if (!options_.groups_iterations || options_.checked || records_ || is_in_graph_) return 0;
+  if (!step.launches || *step.launches == 0) return 0;
+  std::uint64_t count = std::min(iterations_per_graph, most_launches_per_graph / *step.launches);
+  // Most bodies write to the memory of the iteration before the last.
+  count -= count % 2;
+  return iterations > count * least_graphs ? count : 0;
+}
+
+// Run iterations of a loop, all but fewer than `per_graph`. The first one makes the launches, and
+// copies what the host has written.
+void ExecutionPlan::run_graphs(PlanStep& step, std::vector<Buffer>& state, std::uint64_t iterations,
+                               std::uint64_t per_graph) {
+  if (step.graph == nullptr) step.graph = queue_->make_graph();
+  if (step.graph == nullptr) return;
+  PlanBlock& body = step.blocks[1];
+  LoopMemory memory(*this);
+  run_iteration(body, state);
+  ++loops_.back().second;
+  std::vector<Buffer> begin;  // state before the graph
+  for (std::size_t i = 0; i < state.size(); ++i) {
+    if (body.returned[i] == body.arguments[i]) {
+      begin.push_back(state[i]);
+      continue;
+    }
+    begin.push_back(memory.own(state[i]));
+  }
+  is_in_graph_ = true;
+  queue_->record(*step.graph, [&] {
+    for (std::uint64_t i = 0; i < per_graph; ++i) run_iteration(body, state);
+  });
+  is_in_graph_ = false;
+  const std::uint64_t count = (iterations - 1) / per_graph;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    if (i > 0) move_state(state, begin);
+    queue_->launch_graph(*step.graph);
+    loops_.back().second += per_graph;
+    poll_now();
+  }
+}
+
+// Copy the state to the memory where a graph reads it, if it is in other memory.
+void ExecutionPlan::move_state(const std::vector<Buffer>& from, const std::vector<Buffer>& to) {
+  std::vector<std::pair<Buffer, Buffer>> copies;  // from, to
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    if (from[i].storage().get() != to[i].storage().get()) copies.push_back({from[i], to[i]});
+  }
+  const bool is_permuted = std::ranges::any_of(copies, [&](const auto& copy) {
+    return std::ranges::any_of(from, [&](const Buffer& each) {
+      return each.storage().get() == copy.second.storage().get();
+    });
+  });
+  for (auto& [source, target] : copies) {
+    if (!is_permuted) break;
+    const Buffer moved = queue_->allocate(source.size());
+    queue_->copy(moved, source);
+    source = moved;
+  }
+  for (const auto& [source, target] : copies) queue_->copy(target, source);
+}
+
+ExecutionPlan::LoopMemory::~LoopMemory() {
+  plan_.loop_memory_ = outer_;
+  // Buffers of results refer to the cache, which must not keep other memory.
+  cache_->clear();
+}
+
+Buffer ExecutionPlan::LoopMemory::allocate(std::size_t bytes) {
+  const auto make = [this](std::size_t size) {
+    all_.push_back(plan_.queue_->allocate(size).storage());
+    return all_.back();
+  };
+  return Buffer(cache_->take(bytes, make), false).slice(0, bytes);
+}
+
+Buffer ExecutionPlan::LoopMemory::own(Buffer& buffer) {
+  if (buffer.storage().use_count() != 1 || buffer.offset() != 0) {
+    const Buffer copy = allocate(buffer.size());
+    plan_.queue_->copy(copy, buffer);
+    buffer = copy;
+  }
+  const auto is_same = [&](const auto& each) { return each.get() == buffer.storage().get(); };
+  auto found = std::ranges::find_if(all_, is_same);
+  if (found == all_.end()) {
+    found = all_.insert(all_.end(), buffer.storage());
+    const std::size_t size = buffer.size();
+    buffer = Buffer(cache_->adopt(*found), false).slice(0, size);
+  }
+  return Buffer(*found, false).slice(0, buffer.size());
+}
+
+// Return whether iterations may be run before it is known that the loop reaches them. The host must
+// do nothing else in them, and the states before them are kept.
+bool ExecutionPlan::can_run_ahead(const PlanStep& step) {
+  if (!options_.groups_iterations || options_.checked || records_ || !step.launches) return false;
+  const std::optional<std::uint64_t> launches = count_launches(step.blocks[0]);
+  if (!launches || *launches + *step.launches > most_launches_ahead) return false;
+  if (std::ranges::any_of(step.blocks, has_large_kernel)) return false;
+  const PlanBlock& body = step.blocks[1];
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < body.returned.size(); ++i) {
+    if (body.returned[i] == body.arguments[i]) continue;
+    bytes += step.results[i].second;
+  }
+  return bytes <= most_bytes_ahead;
+}
+
+// Submit this number of iterations, and only then read their conditions. Return false with the last
+// state if the loop has ended.
+bool ExecutionPlan::run_ahead(PlanStep& step, std::vector<Buffer>& state, std::size_t count) {
+  PlanBlock &condition = step.blocks[0], &body = step.blocks[1];
+  const Buffer conditions = allocate(count);
+  std::vector<std::vector<Buffer>> states;
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t j = 0; j < state.size(); ++j) memory_[condition.arguments[j]] = state[j];
+    run_block(condition);
+    queue_->copy(conditions.slice(i, 1), memory_[condition.returned[0]]->slice(0, 1));
+    clear(condition);
+    states.push_back(state);
+    run_iteration(body, state);
+  }
+  std::vector<std::byte> holds(count);
+  queue_->read(holds.data(), conditions);
+  const auto end = std::ranges::find(holds, std::byte{0}) - holds.begin();
+  loops_.back().second += static_cast<std::uint64_t>(end);
+  if (end == static_cast<std::ptrdiff_t>(count)) return true;
+  state = std::move(states[static_cast<std::size_t>(end)]);
+  return false;
 }
 
 bool ExecutionPlan::condition_holds(PlanBlock& condition, const std::vector<Buffer>& state) {
@@ -338,7 +532,7 @@ void ExecutionPlan::run_host_call(PlanStep& step) {
     }
     memory_[slot] = allocate(bytes);
     queue_->write(*memory_[slot], found[i].data());
-    if (checked_) memory_[slot]->mark_written();
+    if (options_.checked) memory_[slot]->mark_written();
   }
   queue_->check_limits();
 }
@@ -381,7 +575,7 @@ void ExecutionPlan::end_host_run(PlanStep& step) {
     const auto& [slot, bytes] = step.results[i];
     memory_[slot] = allocate(bytes);
     queue_->write(*memory_[slot], results[i].bytes().data());
-    if (checked_) memory_[slot]->mark_written();
+    if (options_.checked) memory_[slot]->mark_written();
   }
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <future>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -18,6 +19,7 @@
 #include "core/dispatch.h"
 #include "core/library.h"
 #include "core/queue.h"
+#include "core/storage_cache.h"
 
 namespace metalbench {
 
@@ -74,6 +76,10 @@ struct PlanStep {
   bool is_two_way = false;                   // a choice between two blocks by a truth value
   std::vector<PlanBlock> blocks;  // condition and body of a loop; the alternatives of a choice
   std::vector<Slot> ended;        // values without later uses
+  // Launches and copies of the body of a loop, if the host does nothing else in it. Set by
+  // ExecutionPlan.
+  std::optional<std::uint64_t> launches;
+  std::unique_ptr<QueuedGraph> graph;  // of iterations of a loop
 };
 
 struct PlanBlock {
@@ -83,6 +89,13 @@ struct PlanBlock {
   std::vector<Slot> own;  // all values that the block defines, with its arguments
 };
 
+// How plans run.
+struct PlanOptions {
+  bool checked = false;  // reads of memory that no kernel has written are faults
+  // Loops submit several iterations at once: as graphs, or before the condition is read.
+  bool groups_iterations = false;
+};
+
 class ExecutionPlan {
  public:
   struct Constant {
@@ -90,10 +103,9 @@ class ExecutionPlan {
     Buffer buffer;
   };
 
-  // Throws DispatchError for a kernel with a parameter that its call does not bind. If
-  // `checked`, reads of memory that no kernel has written are faults.
+  // Throws DispatchError for a kernel with a parameter that its call does not bind.
   ExecutionPlan(std::shared_ptr<Queue> queue, PlanBlock program, std::vector<Constant> constants,
-                std::size_t slots, bool checked);
+                std::size_t slots, PlanOptions options);
 
   // Submit the program and return one buffer for each result, which submitted work may still write.
   // A result may be an argument, a constant or another result. `arguments` whose last reference is
@@ -120,13 +132,47 @@ class ExecutionPlan {
     std::future<std::vector<Buffer>> results;  // its destructor waits
   };
 
+  // Memory of the iterations of a loop, while it exists. Freed memory stays until then, so that a
+  // graph may use it.
+  class LoopMemory {
+   public:
+    explicit LoopMemory(ExecutionPlan& plan) : plan_(plan), outer_(plan.loop_memory_) {
+      plan_.loop_memory_ = this;
+    }
+    ~LoopMemory();
+    LoopMemory(const LoopMemory&) = delete;
+    LoopMemory& operator=(const LoopMemory&) = delete;
+
+    [[nodiscard]] Buffer allocate(std::size_t bytes);
+    // Make a buffer one of this memory, which iterations may overwrite: copy it if there are other
+    // references. Return a second reference, which does not keep the memory from being allocated
+    // again.
+    [[nodiscard]] Buffer own(Buffer& buffer);
+
+   private:
+    ExecutionPlan& plan_;
+    LoopMemory* outer_;
+    std::shared_ptr<StorageCache> cache_ =
+        std::make_shared<StorageCache>(std::numeric_limits<std::size_t>::max());
+    std::vector<std::shared_ptr<Storage>> all_;
+  };
+
   void resolve(PlanBlock& block);
+  [[nodiscard]] std::optional<std::uint64_t> count_launches(const PlanBlock& block);
   [[nodiscard]] std::vector<Buffer> run_program(std::vector<Buffer> arguments);
   void run_block(PlanBlock& block);
   void run_step(PlanStep& step);
   void launch_kernels(PlanStep& step);
   void launch(KernelCall& call);
   void run_loop(PlanStep& step);
+  void run_iteration(PlanBlock& body, std::vector<Buffer>& state);
+  [[nodiscard]] std::uint64_t count_iterations_of_graph(const PlanStep& step,
+                                                        std::uint64_t iterations) const;
+  void run_graphs(PlanStep& step, std::vector<Buffer>& state, std::uint64_t iterations,
+                  std::uint64_t per_graph);
+  void move_state(const std::vector<Buffer>& from, const std::vector<Buffer>& to);
+  [[nodiscard]] bool can_run_ahead(const PlanStep& step);
+  [[nodiscard]] bool run_ahead(PlanStep& step, std::vector<Buffer>& state, std::size_t count);
   [[nodiscard]] bool condition_holds(PlanBlock& condition, const std::vector<Buffer>& state);
   void run_choice(PlanStep& step);
   void run_host_call(PlanStep& step);
@@ -138,12 +184,13 @@ class ExecutionPlan {
   [[nodiscard]] std::vector<Buffer> take_returned(const PlanBlock& block);
   void clear(const PlanBlock& block);
   void poll();
+  void poll_now();
   [[nodiscard]] std::string describe_time_limit(const std::string& text) const;
 
   std::shared_ptr<Queue> queue_;
   PlanBlock program_;
   std::vector<Constant> constants_;
-  bool checked_;
+  PlanOptions options_;
   bool records_ = false;
   std::vector<Dispatch> recorded_;
   std::vector<std::optional<Buffer>> memory_;  // by slot, during a run
@@ -151,6 +198,8 @@ class ExecutionPlan {
   // The loops that a run is in, innermost last, with their completed iterations.
   std::vector<std::pair<const PlanStep*, std::uint64_t>> loops_;
   std::map<std::uint32_t, HostRun> host_runs_;  // that have begun
+  LoopMemory* loop_memory_ = nullptr;           // of the innermost loop that has its own
+  bool is_in_graph_ = false;                    // whether work becomes that of a graph
   std::uint32_t polls_ = 0;
   std::chrono::steady_clock::time_point last_poll_;
 };

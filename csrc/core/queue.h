@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -24,6 +25,12 @@ class Device;
 class QueuedLaunch {
  public:
   virtual ~QueuedLaunch() = default;
+};
+
+// Work that is recorded once and launched many times. It belongs to one queue.
+class QueuedGraph {
+ public:
+  virtual ~QueuedGraph() = default;
 };
 
 // A position in a queue: the end of all work that was submitted before.
@@ -70,6 +77,13 @@ class Queue {
   virtual void write(const Buffer& to, const std::byte* from) = 0;
   // Wait for the bytes and copy them.
   virtual void read(std::byte* to, const Buffer& from) = 0;
+  // Return a graph without work; null if the queue has none.
+  [[nodiscard]] virtual std::unique_ptr<QueuedGraph> make_graph() { return nullptr; }
+  // Call `work`: its launches and copies become those of the graph, and are not submitted. `work`
+  // must neither read nor wait. Memory of the graph must live until its last launch is submitted.
+  virtual void record(QueuedGraph&, const std::function<void()>&) {}
+  // Submit the work of a graph.
+  virtual void launch_graph(QueuedGraph&) {}
   // Begin all submitted work; a queue without work in the background completes it.
   virtual void submit() = 0;
   // Wait until all submitted work has ended. Throws KernelFault, TimeLimitExceeded, Interrupted.

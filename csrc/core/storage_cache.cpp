@@ -44,17 +44,26 @@ std::shared_ptr<Storage> StorageCache::take(
       found = make(bytes);
     }
   }
+  return lend(std::move(found), bytes);
+}
+
+std::shared_ptr<Storage> StorageCache::adopt(std::shared_ptr<Storage> storage) {
+  const std::size_t bytes = size_class(storage->size());
+  return lend(std::move(storage), bytes);
+}
+
+std::shared_ptr<Storage> StorageCache::lend(std::shared_ptr<Storage> storage, std::size_t size) {
   std::shared_ptr<Retired> generation;
   {
     const std::lock_guard lock(mutex_);
-    used_bytes_ += bytes;
+    used_bytes_ += size;
     peak_bytes_ = std::max(peak_bytes_, used_bytes_);
     generation = next_retired_;
   }
-  Storage* storage = found.get();
-  return {storage, [cache = shared_from_this(), found = std::move(found), bytes,
-                    generation = std::move(generation)](Storage*) mutable {
-            cache->give_back(std::move(found), bytes, *generation);
+  Storage* lent = storage.get();
+  return {lent, [cache = shared_from_this(), storage = std::move(storage), size,
+                 generation = std::move(generation)](Storage*) mutable {
+            cache->give_back(std::move(storage), size, *generation);
           }};
 }
 

@@ -20,6 +20,8 @@ class StorageCache : public std::enable_shared_from_this<StorageCache> {
   // with the last reference to the result.
   [[nodiscard]] std::shared_ptr<Storage> take(
       std::size_t size, const std::function<std::shared_ptr<Storage>(std::size_t)>& make);
+  // Return memory of another cache, which becomes free here with the last reference to the result.
+  [[nodiscard]] std::shared_ptr<Storage> adopt(std::shared_ptr<Storage> storage);
   // Release free memory to the device until the limit holds.
   void trim() { trim_to(most_free_bytes_); }
   void clear() { trim_to(0); }
@@ -37,6 +39,7 @@ class StorageCache : public std::enable_shared_from_this<StorageCache> {
   using Retired = std::vector<std::shared_ptr<Storage>>;
 
   [[nodiscard]] static std::size_t size_class(std::size_t size);
+  [[nodiscard]] std::shared_ptr<Storage> lend(std::shared_ptr<Storage> storage, std::size_t size);
   // `generation` is next_retired_ at the time when the memory was taken.
   void give_back(std::shared_ptr<Storage> storage, std::size_t size, Retired& generation);
   void trim_to(std::size_t bytes);

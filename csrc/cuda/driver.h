@@ -21,6 +21,20 @@ using Graph = struct CUgraph_st*;
 using GraphExec = struct CUgraphExec_st*;
 using LinkState = struct CUlinkState_st*;
 
+// CUgraphExecUpdateResultInfo
+struct GraphUpdate {
+  int result = 0;
+  struct CUgraphNode_st *node = nullptr, *source = nullptr;
+};
+
+inline constexpr unsigned non_blocking_stream = 1;  // CU_STREAM_NON_BLOCKING
+
+// CUstreamCaptureMode: which calls a capture forbids.
+namespace capture_mode {
+inline constexpr int thread_local_calls = 1;
+inline constexpr int relaxed = 2;
+}  // namespace capture_mode
+
 namespace result {
 inline constexpr Result success = 0;
 inline constexpr Result out_of_memory = 2;
@@ -68,10 +82,12 @@ inline constexpr int capability_minor = 76;
   F(cuMemsetD8Async, Address to, unsigned char value, std::size_t bytes, Stream)           \
   F(cuPointerGetAttribute, void* value, int attribute, Address)                            \
   F(cuStreamCreate, Stream*, unsigned flags)                                               \
+  F(cuStreamDestroy_v2, Stream)                                                            \
   F(cuStreamSynchronize, Stream)                                                           \
   F(cuStreamBeginCapture_v2, Stream, int mode)                                             \
   F(cuStreamEndCapture, Stream, Graph*)                                                    \
   F(cuGraphInstantiateWithFlags, GraphExec*, Graph, unsigned long long flags)              \
+  F(cuGraphExecUpdate_v2, GraphExec, Graph, GraphUpdate*)                                  \
   F(cuGraphDestroy, Graph)                                                                 \
   F(cuGraphExecDestroy, GraphExec)                                                         \
   F(cuGraphLaunch, GraphExec, Stream)                                                      \

@@ -5,8 +5,7 @@
 namespace metalbench::cuda {
 namespace {
 
-constexpr unsigned non_blocking = 1;  // CU_STREAM_NON_BLOCKING
-constexpr int memory_type = 2;        // CU_POINTER_ATTRIBUTE_MEMORY_TYPE
+constexpr int memory_type = 2;  // CU_POINTER_ATTRIBUTE_MEMORY_TYPE
 constexpr const char* lost_to_process =
     "the CUDA context is unusable now: open the device again in another process";
 
@@ -52,7 +51,7 @@ void Gpu::use() const {
 void Gpu::make_context() const {
   check(driver_->cuDevicePrimaryCtxRetain(&context_, number_), "make a context");
   check(driver_->cuCtxSetCurrent(context_), "use the GPU");
-  check(driver_->cuStreamCreate(&stream_, non_blocking), "make a stream");
+  check(driver_->cuStreamCreate(&stream_, non_blocking_stream), "make a stream");
 }
 
 void Gpu::check(Result result, const std::string& what) const {
@@ -91,8 +90,8 @@ void Gpu::enqueue_copy_in(Address to, const void* from, std::size_t bytes) const
   }
 }
 
-void Gpu::enqueue_copy(Address to, Address from, std::size_t bytes) const {
-  check(driver_->cuMemcpyDtoDAsync_v2(to, from, bytes, stream_), "copy on the GPU");
+void Gpu::enqueue_copy(Address to, Address from, std::size_t bytes, Stream stream) const {
+  check(driver_->cuMemcpyDtoDAsync_v2(to, from, bytes, stream), "copy on the GPU");
 }
 
 void Gpu::enqueue_zeros(Address to, std::size_t bytes) const {

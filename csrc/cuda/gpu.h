@@ -42,7 +42,7 @@ class Gpu {
   void copy_out(void* to, Address from, std::size_t bytes) const;
   // Copy on the stream. The caller may change its memory after the return.
   void enqueue_copy_in(Address to, const void* from, std::size_t bytes) const;
-  void enqueue_copy(Address to, Address from, std::size_t bytes) const;
+  void enqueue_copy(Address to, Address from, std::size_t bytes, Stream stream) const;
   void enqueue_zeros(Address to, std::size_t bytes) const;
 
   // Mark the context as unusable after a kernel's fault or time-out.

@@ -138,13 +138,13 @@ Address Table::put(std::span<const std::byte> bytes) {
   return address;
 }
 
-void Launch::submit(const Gpu& gpu) const {
+void Launch::submit(const Gpu& gpu, Stream stream) const {
   if (grid.count() == 0) return;
   mb::gpu::Launch copy = parameter;
   void* parameters[] = {&copy};
   gpu.check(
       gpu.driver().cuLaunchKernel(module->function(), grid.x, grid.y, grid.z, block.x, block.y,
-                                  block.z, shared_bytes, gpu.stream(), parameters, nullptr),
+                                  block.z, shared_bytes, stream, parameters, nullptr),
       "launch a kernel");
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <set>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/dispatch.h"
@@ -33,8 +34,8 @@ struct Launch {
   Size3 grid, block;
   std::uint32_t shared_bytes = 0;
 
-  // Add the launch to the end of the stream; no effect for an empty grid.
-  void submit(const Gpu& gpu) const;
+  // Add the launch to the end of a stream; no effect for an empty grid.
+  void submit(const Gpu& gpu, Stream stream) const;
 };
 
 // Throws DispatchError for arguments of another device or beyond the GPU's limits. `storages`

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <set>
 #include <string>
 #include <thread>
@@ -34,6 +35,42 @@ struct CudaLaunch final : QueuedLaunch {
   std::vector<bool> writes;            // to each binding
 };
 
+// The graph is instantiated once. Later recordings update it if only addresses and other parameters
+// have changed, which takes a fraction of the time.
+class CudaGraph final : public QueuedGraph {
+ public:
+  explicit CudaGraph(std::shared_ptr<const Gpu> gpu) : gpu_(std::move(gpu)) {}
+  ~CudaGraph() override { destroy(); }
+  CudaGraph(const CudaGraph&) = delete;
+  CudaGraph& operator=(const CudaGraph&) = delete;
+
+  void set(Graph captured) {
+    const Driver& driver = gpu_->driver();
+    GraphUpdate update;
+    if (graph_ != nullptr &&
+        driver.cuGraphExecUpdate_v2(graph_, captured, &update) == result::success) {
+      return;
+    }
+    destroy();
+    gpu_->check(driver.cuGraphInstantiateWithFlags(&graph_, captured, 0), "make a graph");
+  }
+
+  void launch() const {
+    gpu_->check(gpu_->driver().cuGraphLaunch(graph_, gpu_->stream()), "launch kernels");
+  }
+
+ private:
+  void destroy() {
+    if (graph_ == nullptr || !gpu_->lost().empty()) return;
+    // It may be running.
+    (void)gpu_->driver().cuStreamSynchronize(gpu_->stream());
+    (void)gpu_->driver().cuGraphExecDestroy(std::exchange(graph_, nullptr));
+  }
+
+  std::shared_ptr<const Gpu> gpu_;
+  GraphExec graph_ = nullptr;
+};
+
 class CudaMarker final : public QueueMarker {
  public:
   explicit CudaMarker(std::shared_ptr<const Gpu> gpu) : gpu_(std::move(gpu)) {
@@ -63,6 +100,11 @@ class CudaQueue final : public Queue {
  public:
   explicit CudaQueue(std::shared_ptr<const Gpu> gpu)
       : Queue(most_free_bytes(*gpu)), gpu_(std::move(gpu)) {}
+  ~CudaQueue() override {
+    if (capturing_ != nullptr && gpu_->lost().empty()) {
+      (void)gpu_->driver().cuStreamDestroy_v2(capturing_);
+    }
+  }
 
   [[nodiscard]] std::unique_ptr<QueuedLaunch> prepare(Dispatch dispatch) override {
     auto made = std::make_unique<CudaLaunch>(gpu_);
@@ -84,14 +126,53 @@ class CudaQueue final : public Queue {
       use(buffers[i], launch.writes[i]);
       launch.launch.parameter.buffers[launch.indices[i]] = buffers[i].address();
     }
-    launch.launch.submit(*gpu_);
+    launch.launch.submit(*gpu_, stream());
   }
 
   void copy(const Buffer& to, const Buffer& from) override {
     gpu_->use();
     use(from, false);
     use(to, true);
-    if (to.size() > 0) gpu_->enqueue_copy(to.address(), from.address(), to.size());
+    if (to.size() > 0) gpu_->enqueue_copy(to.address(), from.address(), to.size(), stream());
+  }
+
+  [[nodiscard]] std::unique_ptr<QueuedGraph> make_graph() override {
+    return std::make_unique<CudaGraph>(gpu_);
+  }
+
+  void record(QueuedGraph& graph, const std::function<void()>& work) override {
+    gpu_->use();
+    const Driver& driver = gpu_->driver();
+    // Other threads may use the GPU's stream at the same time.
+    if (capturing_ == nullptr) {
+      gpu_->check(driver.cuStreamCreate(&capturing_, non_blocking_stream), "make a stream");
+    }
+    // In the other modes a capture forbids the allocation of memory.
+    gpu_->check(driver.cuStreamBeginCapture_v2(capturing_, capture_mode::relaxed), "begin a graph");
+    is_recording_ = true;
+    Graph captured = nullptr;
+    try {
+      work();
+    } catch (...) {
+      is_recording_ = false;
+      (void)driver.cuStreamEndCapture(capturing_, &captured);
+      if (captured != nullptr) (void)driver.cuGraphDestroy(captured);
+      throw;
+    }
+    is_recording_ = false;
+    gpu_->check(driver.cuStreamEndCapture(capturing_, &captured), "end a graph");
+    try {
+      static_cast<CudaGraph&>(graph).set(captured);
+    } catch (...) {
+      (void)driver.cuGraphDestroy(captured);
+      throw;
+    }
+    (void)driver.cuGraphDestroy(captured);
+  }
+
+  void launch_graph(QueuedGraph& graph) override {
+    gpu_->use();
+    static_cast<CudaGraph&>(graph).launch();
   }
 
   void write(const Buffer& to, const std::byte* from) override {
@@ -168,7 +249,11 @@ class CudaQueue final : public Queue {
     viewed_.insert(mirror_of(buffer));
   }
 
+  [[nodiscard]] Stream stream() const { return is_recording_ ? capturing_ : gpu_->stream(); }
+
   std::shared_ptr<const Gpu> gpu_;
+  Stream capturing_ = nullptr;  // made by the first recording
+  bool is_recording_ = false;
   std::set<std::shared_ptr<Mirror>> viewed_;  // written by submitted work, with a view of the host
 };
 

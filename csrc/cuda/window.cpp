@@ -13,7 +13,6 @@ namespace {
 // The host needs 2 us per launch to create a graph, so longer windows repeat one graph.
 constexpr std::uint32_t launches_per_graph = 1024;
 constexpr std::size_t most_graphs = 16;
-constexpr int capture_thread_local = 1;  // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
 constexpr double ns_per_ms = 1e6;
 
 double ns_between(Clock::time_point begin, Clock::time_point end) {
@@ -174,12 +173,12 @@ GraphExec Script::graph_of(std::uint32_t passes) {
   GraphExec& graph = graphs_[passes];
   if (graph != nullptr) return graph;
   const Driver& driver = gpu_->driver();
-  gpu_->check(driver.cuStreamBeginCapture_v2(gpu_->stream(), capture_thread_local),
+  gpu_->check(driver.cuStreamBeginCapture_v2(gpu_->stream(), capture_mode::thread_local_calls),
               "begin a graph");
   Graph captured = nullptr;
   try {
     for (std::uint32_t i = 0; i < passes; ++i) {
-      for (const Launch& launch : launches_) launch.submit(*gpu_);
+      for (const Launch& launch : launches_) launch.submit(*gpu_, gpu_->stream());
     }
   } catch (...) {
     (void)driver.cuStreamEndCapture(gpu_->stream(), &captured);

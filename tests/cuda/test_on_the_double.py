@@ -64,6 +64,20 @@ for number in range(4):
     cache = update(cache, np.full((1, 4), number + 1, np.float32), number)
 assert cache.unsafe_buffer_pointer() == place
 assert np.asarray(cache)[:5, 0].tolist() == [1, 2, 3, 4, 0]
+graphs = double.cuda_double_calls(b"cuGraphLaunch")
+fill = jax.jit(
+    lambda cache: jax.lax.fori_loop(
+        0,
+        100,
+        lambda i, c: jax.lax.dynamic_update_slice(c, jnp.full((1, 4), i, jnp.float32), (i % 64, 0)),
+        cache,
+    ),
+    donate_argnums=0,
+)
+cache = fill(cache)
+assert double.cuda_double_calls(b"cuGraphLaunch") == graphs + 6
+assert cache.unsafe_buffer_pointer() == place
+assert np.asarray(cache)[:, 0].tolist() == [*range(64, 100), *range(36, 64)]
 double.cuda_double_stick(700)
 try:
     np.asarray(step(x))
@@ -146,6 +160,7 @@ FAULTS = "tests/cuda/device/test_faults.py"
         (f"{FAULTS}", "-k", "wild_store"),
         (f"{FAULTS}", "-k", "endless_kernel"),
         (f"{FAULTS}", "-k", "of_a_queue"),
+        (f"{FAULTS}", "-k", "of_a_graph"),
     ],
 )
 def test_the_device_on_the_double(selected):

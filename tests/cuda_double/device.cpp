@@ -94,6 +94,7 @@ int cuCtxSetCurrent(void*) { BEGIN; return ok; }
 
 int cuMemAlloc_v2(std::uint64_t* address, std::size_t bytes) {
   BEGIN;
+  if (!may_allocate()) return not_capturable;
   // A page that is never reachable lies behind each.
   const std::size_t all = (bytes + page - 1) / page * page + page;
   void* mapped = mmap(nullptr, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -125,8 +126,9 @@ int cuMemFreeHost(void* host) {
   return ok;
 }
 // Pageable memory of the host is read at once, page-locked memory when the stream comes to it.
-int cuMemcpyHtoDAsync_v2(std::uint64_t to, const void* from, std::size_t bytes, void*) {
+int cuMemcpyHtoDAsync_v2(std::uint64_t to, const void* from, std::size_t bytes, void* on) {
   BEGIN;
+  if (is_captured(on)) return not_capturable;
   if (find(to, bytes) != ok) return invalid;
   auto put = [to, bytes](const void* source) {
     make_reachable(true);
@@ -141,8 +143,9 @@ int cuMemcpyHtoDAsync_v2(std::uint64_t to, const void* from, std::size_t bytes, 
   }
   return ok;
 }
-int cuMemcpyDtoHAsync_v2(void* to, std::uint64_t from, std::size_t bytes, void*) {
+int cuMemcpyDtoHAsync_v2(void* to, std::uint64_t from, std::size_t bytes, void* on) {
   BEGIN;
+  if (is_captured(on)) return not_capturable;
   if (find(from, bytes) != ok) return invalid;
   stream.emplace_back([=] {
     make_reachable(true);
@@ -151,20 +154,20 @@ int cuMemcpyDtoHAsync_v2(void* to, std::uint64_t from, std::size_t bytes, void*)
   });
   return ok;
 }
-int cuMemcpyDtoDAsync_v2(std::uint64_t to, std::uint64_t from, std::size_t bytes, void*) {
+int cuMemcpyDtoDAsync_v2(std::uint64_t to, std::uint64_t from, std::size_t bytes, void* on) {
   BEGIN;
   if (find(to, bytes) != ok || find(from, bytes) != ok) return invalid;
-  stream.emplace_back([=] {
+  enqueue(on, 'c', [=] {
     make_reachable(true);
     std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
     make_reachable(false);
   });
   return ok;
 }
-int cuMemsetD8Async(std::uint64_t to, unsigned char value, std::size_t bytes, void*) {
+int cuMemsetD8Async(std::uint64_t to, unsigned char value, std::size_t bytes, void* on) {
   BEGIN;
   if (find(to, bytes) != ok) return invalid;
-  stream.emplace_back([=] {
+  enqueue(on, 's', [=] {
     make_reachable(true);
     std::memset(reinterpret_cast<void*>(to), value, bytes);
     make_reachable(false);

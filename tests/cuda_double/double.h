@@ -23,6 +23,8 @@ namespace cuda_double {
 
 inline constexpr int ok = 0, invalid = 1, out_of_memory = 2, invalid_ptx = 218, not_ready = 600;
 inline constexpr int illegal_address = 700, no_binary = 209, operating_system = 304;
+inline constexpr int not_capturable = 900, not_updatable = 910;
+inline constexpr int relaxed = 2;  // mode of a capture in which memory may be allocated
 inline constexpr std::size_t page = 4096;
 
 // Of one threadgroup.
@@ -48,6 +50,11 @@ inline int patience = 0;  // queries that find the stream still working
 void make_reachable(bool yes);
 // Does all that was put on the stream.
 void flush();
+// Puts work on a stream, or into the graph that captures it. Graphs with the same kinds of work in
+// the same order can be updated.
+void enqueue(const void* on, char kind, std::function<void()> work);
+[[nodiscard]] bool is_captured(const void* on);
+[[nodiscard]] bool may_allocate();
 
 // Counts a call, and returns what a test has asked for, or what has gone wrong before.
 [[nodiscard]] int begin(const char* name);

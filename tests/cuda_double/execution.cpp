@@ -25,7 +25,8 @@ struct Launched {
 };
 
 struct GraphOf {
-  std::vector<Launched> launches;
+  std::vector<std::function<void()>> work;
+  std::string kinds;  // of the work, a letter each
 };
 
 struct EventOf {
@@ -34,6 +35,8 @@ struct EventOf {
 };
 
 std::unique_ptr<GraphOf> capturing;
+const void* captured_stream = nullptr;
+int capture_mode = 0;
 double now_ns = 0;
 const bool by_host_clock = std::getenv("CUDA_DOUBLE_CLOCK") != nullptr;
 sigjmp_buf out_of_kernel;
@@ -87,6 +90,19 @@ void cuda_double::make_reachable(bool yes) {
   }
 }
 
+void cuda_double::enqueue(const void* on, char kind, std::function<void()> work) {
+  if (capturing == nullptr || on != captured_stream) {
+    stream.push_back(std::move(work));
+    return;
+  }
+  capturing->work.push_back(std::move(work));
+  capturing->kinds += kind;
+}
+
+bool cuda_double::is_captured(const void* on) { return capturing != nullptr && on == captured_stream; }
+
+bool cuda_double::may_allocate() { return capturing == nullptr || capture_mode == relaxed; }
+
 void cuda_double::flush() {
   while (!stream.empty()) {
     stream.front()();
@@ -96,12 +112,40 @@ void cuda_double::flush() {
 
 extern "C" {
 
-int cuStreamCreate(void** made, unsigned) { BEGIN; *made = &stream; return ok; }
-int cuStreamSynchronize(void*) { BEGIN; flush(); return sticky; }
-int cuStreamBeginCapture_v2(void*, int) { BEGIN; capturing = std::make_unique<GraphOf>(); return ok; }
-int cuStreamEndCapture(void*, GraphOf** graph) {
+// All streams have one order.
+int cuStreamCreate(void** made, unsigned) {
   BEGIN;
-  *graph = capturing.release();
+  *made = new char;
+  born("stream", *made);
+  return ok;
+}
+int cuStreamDestroy_v2(void* made) {
+  BEGIN;
+  flush();
+  if (gone("stream", made) != ok) return invalid;
+  delete static_cast<char*>(made);
+  return ok;
+}
+int cuStreamSynchronize(void* on) {
+  BEGIN;
+  if (is_captured(on)) return not_capturable;
+  flush();
+  return sticky;
+}
+int cuStreamBeginCapture_v2(void* on, int mode) {
+  BEGIN;
+  capturing = std::make_unique<GraphOf>();
+  captured_stream = on;
+  capture_mode = mode;
+  return ok;
+}
+// Also ends the capture if it fails.
+int cuStreamEndCapture(void* on, GraphOf** graph) {
+  const std::lock_guard<std::recursive_mutex> held(mutex);
+  if (!is_captured(on)) return invalid;
+  std::unique_ptr<GraphOf> captured = std::move(capturing);
+  if (const int failed = begin(__func__); failed != ok) return failed;
+  *graph = captured.release();
   born("graph", *graph);
   return ok;
 }
@@ -109,6 +153,13 @@ int cuGraphInstantiateWithFlags(GraphOf** made, GraphOf* graph, unsigned long lo
   BEGIN;
   *made = new GraphOf(*graph);
   born("instance", *made);
+  return ok;
+}
+// Only the parameters may differ.
+int cuGraphExecUpdate_v2(GraphOf* made, GraphOf* graph, void*) {
+  BEGIN;
+  if (made->kinds != graph->kinds) return not_updatable;
+  made->work = graph->work;
   return ok;
 }
 int cuGraphDestroy(GraphOf* graph) {
@@ -124,10 +175,11 @@ int cuGraphExecDestroy(GraphOf* graph) {
   delete graph;
   return ok;
 }
-int cuGraphLaunch(GraphOf* graph, void*) {
+int cuGraphLaunch(GraphOf* graph, void* on) {
   BEGIN;
-  stream.emplace_back([launches = graph->launches] {
-    for (const Launched& each : launches) run(each);
+  if (is_captured(on)) return not_capturable;
+  stream.emplace_back([work = graph->work] {
+    for (const auto& each : work) each();
   });
   return ok;
 }
@@ -145,8 +197,9 @@ int cuEventDestroy_v2(EventOf* event) {
   delete event;
   return ok;
 }
-int cuEventRecord(EventOf* event, void*) {
+int cuEventRecord(EventOf* event, void* on) {
   BEGIN;
+  if (is_captured(on)) return not_capturable;
   event->recorded = true;
   event->done = false;
   stream.emplace_back([event] {
@@ -174,14 +227,13 @@ int cuEventElapsedTime(float* ms, EventOf* from, EventOf* to) {
 }
 
 int cuLaunchKernel(ModuleOf* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-                   unsigned bz, unsigned shared_bytes, void*, void** parameters, void**) {
+                   unsigned bz, unsigned shared_bytes, void* on, void** parameters, void**) {
   BEGIN;
   const bool fits = gx > 0 && gy > 0 && gz > 0 && gy < 65536 && gz < 65536 && bz <= 64 &&
                     bx * by * bz <= 1024 && bx * by * bz <= function->threads && shared_bytes <= 49152;
   if (!fits) return invalid;
   Launched launched{function->entry, *static_cast<const mb::gpu::Launch*>(parameters[0]), {gx, gy, gz}, {bx, by, bz}};
-  if (capturing == nullptr) stream.emplace_back([launched] { run(launched); });
-  else capturing->launches.push_back(launched);
+  enqueue(on, 'k', [launched] { run(launched); });
   return ok;
 }
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 
 from metalbench import _core
 from metalbench.devices import find_kind
-from metalbench.errors import CompileError, DispatchError
+from metalbench.errors import CompileError, DeclarationError, DispatchError
 from metalbench.hlo.ir import Block, Operation, TensorType
 from metalbench.hlo.runtime.host_calls import HostFunction
 from metalbench.hlo.runtime.kernels import find_kernels
@@ -24,6 +25,10 @@ from metalbench.hlo.runtime.plan_records import encode_plan
 from metalbench.sandbox.resources import memory_bytes
 
 Array = np.ndarray[Any, Any]
+# Variable that says whether a GPU gets several iterations of a loop at once: as graphs, or before
+# the condition is read.
+LOOP_GROUPS_VARIABLE = "METALBENCH_HLO_LOOP_GROUPS"
+LOOP_GROUP_CHOICES = ("auto", "never")
 
 
 class Executable:
@@ -64,6 +69,7 @@ class Executable:
     def runner(self) -> _core.ExecutionPlan:
         """Plan that the device runs. First use builds the kernels; raise CompileError."""
         record, pipelines = encode_plan(self.plan), self._compile()
+        kind = find_kind(self._device.kind)
         # A constant may be one of several blocks.
         constants = {
             record.slots[each.results[0]]: each.attributes["value"]
@@ -89,6 +95,7 @@ class Executable:
                 if each.host_plan is not None and each.host_run is not None
             },
             checked=self.checked,
+            groups_iterations=read_group_choice() != "never" and not kind.is_simulated,
         )
 
     @property
@@ -157,6 +164,15 @@ class Executable:
             return find_kernels(self._device, checked=self.checked).compile(kernels)
         except CompileError as error:
             raise CompileError(f"[hlo] the generated kernels do not compile: {error}") from error
+
+
+def read_group_choice() -> str:
+    """Return whether iterations of loops are grouped. Raise DeclarationError for another text."""
+    text = os.environ.get(LOOP_GROUPS_VARIABLE) or LOOP_GROUP_CHOICES[0]
+    if text not in LOOP_GROUP_CHOICES:
+        expected = ", ".join(LOOP_GROUP_CHOICES)
+        raise DeclarationError(f"{LOOP_GROUPS_VARIABLE}: expected {expected}, got {text}")
+    return text
 
 
 def build_kernels(executables: Sequence[Executable]) -> None:

@@ -13,6 +13,18 @@ SUM = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = stablehlo.add %x, %x : tensor<4xf32>
   return %0 : tensor<4xf32>
 }"""
+# The number of iterations is an argument, so that the loop is not one kernel.
+LOOP = """func.func @main(%n: tensor<i32>, %x: tensor<4xf32>) -> tensor<4xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %zero, %v = %x) : tensor<i32>, tensor<4xf32>
+    cond { %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+           stablehlo.return %p : tensor<i1> }
+    do { %j = stablehlo.add %i, %one : tensor<i32>
+         %a = stablehlo.add %v, %x : tensor<4xf32>
+         stablehlo.return %j, %a : tensor<i32>, tensor<4xf32> }
+  return %r#1 : tensor<4xf32>
+}"""
 WILD = (
     "kernel void wild(device float* y, uint i [[thread_position_in_grid]]) "
     "{ y[i + (1 << 29)] = 1; }"
@@ -55,3 +67,16 @@ def test_a_fault_of_a_queue_is_raised_where_the_host_waits(device, double):
         program.queue.read(buffer)
     with pytest.raises(_core.MachineError, match="lost the GPU"):
         program(x)
+
+
+def test_a_fault_of_a_graph_is_raised_and_loses_the_gpu(device, double):
+    program = Executable(import_program(LOOP), device="cuda")
+    given = np.int32(100), np.ones(4, np.float32)
+    assert program(*given)[0].tolist() == [101] * 4
+    double.cuda_double_fail(b"cuGraphLaunch", 3, 700)
+    with pytest.raises(
+        _core.KernelFault, match="cannot launch kernels: CUDA_ERROR_ILLEGAL_ADDRESS"
+    ):
+        program(*given)
+    with pytest.raises(_core.MachineError, match="lost the GPU"):
+        program(*given)
