@@ -1,7 +1,7 @@
 """Tune twelve plain kernels without a model, and compare the winners with the library's kernels.
 
     python benchmarks/tuned_plain_kernels.py [NAME ...] [--device cpu|cuda|metal] [--minutes M]
-        [--objective predicted:m2] [--json FILE]
+        [--objective predicted:m2] [--record FILE]
 
 `plain_kernels` has what a beginner writes. The tuner proposes versions of each, as in
 `agent_steel --loop`. A version is verified at the smallest sizes and at the timed one, and timed in
@@ -14,17 +14,27 @@ line has the rank correlation of predicted and measured gains.
 
 Ratios are those of times: the winner's divided by the library's, and the plain kernel's divided by
 the winner's.
+
+All versions of one task are verified and timed on the same inputs, and the cache of workloads is
+large enough for them, so each oracle runs once. On a device that has its own clock a thread runs
+those of the next task during a search.
+
+`--record FILE` appends each row to a file (JSON lines). The same command then prints the rows
+that the file has of the same device, objective and plain kernels, and goes on with the others.
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
+import hashlib
 import json
 import math
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from time import monotonic, perf_counter
 
@@ -43,10 +53,15 @@ from metalbench.kernel.library import Entry, Library
 from metalbench.measure.analysis import Target
 from metalbench.measure.measurement import Measurement, Plan
 from metalbench.profiling.gpu_chips import GpuChip
+from metalbench.profiling.prediction import Prediction
 from metalbench.report import numbers
+from metalbench.run.timed import like_seeds
 from metalbench.run.trial import device_facts
+from metalbench.sandbox.resources import memory_bytes
 from metalbench.stats import Interval
 from metalbench.store.result import DeviceFacts, format_tunables
+from metalbench.task import Task
+from metalbench.task.workload import keep_workloads, workload
 from metalbench.verify.examine import ReferenceErrors
 
 PLAIN = Path(__file__).parent / "plain_kernels"
@@ -65,10 +80,14 @@ QUICK = Plan(
     settled_half_width=0.05,
     long_windows=0,
 )
+# Other inputs, and another order of the pairs.
+AGAIN = replace(QUICK, seed=1)
 FINAL = Plan(seconds=0.8, warmup_ns=100_000_000, long_windows=0)
 # A winner must be at least so much faster than the best before it.
 LEAST_GAIN = 1.02
-MOST_SECONDS = 15.0
+MOST_SECONDS = 30.0
+# Seeds of inputs that a measurement rotates and exchanges.
+ROTATED = 12
 
 
 @dataclass(frozen=True)
@@ -96,6 +115,7 @@ class TunedKernel:
     to_library: float | None = None
     gain: float | None = None
     predicted_gain: float | None = None
+    final_seconds: float = 0.0
     fault: str = ""
     notes: list[str] = field(default_factory=list)
 
@@ -110,10 +130,8 @@ class PlainSearch:
     plain: Kernel
     size: str
     predictor: Predictor | None
-    chip: GpuChip | None
     errors: dict[str, ReferenceErrors] = field(default_factory=dict)
     attempts: list[Attempt] = field(default_factory=list)
-    seeds: Iterator[int] = field(default_factory=itertools.count)
 
     def run(self, deadline: float) -> tuple[list[Candidate], int]:
         """Return the versions that were the best, the last one first, and how many were wrong."""
@@ -131,7 +149,7 @@ class PlainSearch:
             gain = self._judge(best, candidate)
             if gain is not None and gain >= LEAST_GAIN and self.predictor is None:
                 # The best of many short measurements is biased.
-                again = self._judge(best, candidate)
+                again = self._judge(best, candidate, AGAIN)
                 gain = None if again is None else min(gain, again)
             wrong += gain is None
             status = Status.WRONG if gain is None else Status.REVERTED
@@ -144,21 +162,17 @@ class PlainSearch:
                 standing.insert(0, best)
         return standing, wrong
 
-    def _judge(self, best: Candidate, candidate: Candidate) -> float | None:
+    def _judge(self, best: Candidate, candidate: Candidate, plan: Plan = QUICK) -> float | None:
         """Return the best version's time over the candidate's; None if it is wrong."""
-        contest = self.contest(best, candidate, QUICK)
+        contest = self.contest(best, candidate, plan)
         try:
             if self.predictor is None:
                 measured = run_contest(self.device, contest)
                 return None if measured.ratio is None else measured.ratio.value
             check_side(self.device, contest, 1)
-            pair = [
-                self.predictor.predict(self._subject(), each.kernel, each.tunables)
-                for each in (best, candidate)
-            ]
+            rival, found = self.predict(best), self.predict(candidate)
         except MetalBenchError:
             return None
-        rival, found = pair
         if isinstance(rival, str) or isinstance(found, str):
             return None
         return predict_ratio(found, rival).value
@@ -171,15 +185,20 @@ class PlainSearch:
             after.kernel,
             ("the best so far", "the candidate"),
             size=self.size,
-            plan=replace(plan, seed=next(self.seeds)),
+            plan=plan,
             tunables=(before.tunables, after.tunables),
             knows_before=True,
             also_sizes=tuple(verify.small_sizes(self.entry.task)),
             reference_errors=self.errors,
         )
 
-    def _subject(self) -> SearchSubject:
-        return SearchSubject(self.entry, self.plain, "float32", self.size, self.facts, self.chip)
+    def predict(self, each: Candidate) -> Prediction | str:
+        """Return the predicted time of a version on the chip, or why there is none."""
+        assert self.predictor is not None
+        subject = SearchSubject(
+            *(self.entry, self.plain, "float32", self.size, self.facts, self.predictor.chip)
+        )
+        return self.predictor.predict(subject, each.kernel, each.tunables)
 
     def _brief(self, best: Candidate, number: int) -> Brief:
         bound = BOUNDS.get(self.entry.name, "latency")
@@ -224,32 +243,24 @@ def compare(
     return run_contest(search.device, contest)
 
 
-def tune(device: _core.Device, name: str, chip: GpuChip | None, seconds: float) -> TunedKernel:
+def tune(search: PlainSearch, library: Kernel, seconds: float) -> TunedKernel:
     """Tune one plain kernel, and measure what came of it."""
-    facts = device_facts(device)
-    entry = Library().entry(name)
-    library = entry.kernel(facts, dtype="float32")
-    names = device_names(facts if chip is None else chip.target)
-    plain = with_source(entry.kernel(), (PLAIN / f"{name}.metal").read_text("utf-8")).on(names)
-    headline = entry.task.headline_on(facts)
-    size = SEARCH_SIZES.get((name, device.kind), headline)
-    predictor = None if chip is None else Predictor(chip)
-    search = PlainSearch(device, facts, entry, plain, size, predictor, chip)
-    result = TunedKernel(name)
+    device, entry, predictor = search.device, search.entry, search.predictor
+    result = TunedKernel(entry.name)
     begin = perf_counter()
     standing, result.wrong = search.run(monotonic() + seconds)
     result.seconds = perf_counter() - begin
     result.attempts = len(search.attempts) - 1
     first = standing[-1]
-    if chip is None or device.kind != "cpu":
+    if predictor is None or device.kind != "cpu":
+        begin = perf_counter()
+        headline = entry.task.headline_on(search.facts)
         _measure(result, search, standing, Candidate(library, {}), headline)
+        result.final_seconds = perf_counter() - begin
     if predictor is not None:
         winner = standing[0]
         result.technique, result.values = winner.technique, format_tunables(winner.tunables)
-        pair = [
-            predictor.predict(search._subject(), each.kernel, each.tunables)
-            for each in (first, winner)
-        ]
+        pair = [search.predict(each) for each in (first, winner)]
         if not isinstance(pair[0], str) and not isinstance(pair[1], str):
             result.predicted_gain = predict_ratio(pair[1], pair[0]).value
             result.plain_ns = result.plain_ns or 1e9 * pair[0].seconds
@@ -307,16 +318,85 @@ def print_row(found: TunedKernel, *, predicted: bool) -> None:
         f"{time(found.plain_ns):>10}",
         f"{time(found.tuned_ns):>10}",
         f"{time(found.library_ns):>10}",
-        f"{ratio(found.to_library):>8}",
+        f"{ratio(found.to_library):>9}",
         f"{ratio(found.gain):>8}",
     ]
     if predicted:
         cells.append(f"{ratio(found.predicted_gain):>10}")
-    cells += [f"{found.attempts:>4}", f"{found.wrong:>6}", f"{found.seconds:>6.1f} s"]
+    cells += [f"{found.attempts:>6}", f"{found.wrong:>6}"]
+    cells += [f"{found.seconds:>7.1f} s", f"{found.final_seconds:>7.1f} s"]
     said = found.fault or f"{found.technique} {found.values}".strip()
     print("".join(cells), "", said, flush=True)
     for note in found.notes if not found.fault else ():
         print(f"{'':20}  {note}")
+
+
+@dataclass
+class Inputs:
+    """Runs the oracles of a task before its search needs them, if `ahead`.
+
+    Host work disturbs the times of a device without its own clock, so nothing is done there.
+    """
+
+    ahead: bool
+    _executor: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1))
+    _running: Future[None] | None = None
+
+    def prepare(self, task: Task, size: str) -> None:
+        """Begin to prepare the inputs of one task, after those of earlier calls."""
+        if self.ahead:
+            self._running = self._executor.submit(self._prepare, task, size)
+
+    def close(self) -> None:
+        """Leave out what has not begun."""
+        self._executor.shutdown(wait=True, cancel_futures=True)
+
+    @staticmethod
+    def _prepare(task: Task, size: str) -> None:
+        # Errors are raised again where the inputs are used.
+        with suppress(MetalBenchError):
+            for each in dict.fromkeys([size, *verify.all_sizes(task, upto=size)]):
+                for seed in verify.seeds_for(task, each):
+                    work = workload(task, each, seed=seed)
+                    _ = work.expected, work.scale
+            for seed in islice(like_seeds(task, 0), ROTATED):
+                workload(task, size, seed=seed)
+
+
+@dataclass(frozen=True)
+class Table:
+    """The rows of one device and objective, and the file that they are kept in, if there is one."""
+
+    device: _core.Device
+    objective: str
+    path: Path | None
+
+    def load(self) -> dict[str, TunedKernel]:
+        """Return the rows of the file by task, but for those of a plain kernel that has changed."""
+        found: dict[str, TunedKernel] = {}
+        if self.path is None or not self.path.exists():
+            return found
+        for line in self.path.read_text("utf-8").splitlines():
+            # A process that was killed may have left a part of a line.
+            with suppress(json.JSONDecodeError):
+                each = json.loads(line)
+                if each["of"] == self._key(each["row"]["name"]):
+                    found[each["row"]["name"]] = TunedKernel(**each["row"])
+        return found
+
+    def add(self, row: TunedKernel) -> None:
+        """Append a row to the file."""
+        if self.path is None:
+            return
+        text = json.dumps({"of": self._key(row.name), "row": vars(row)})
+        with self.path.open("a", encoding="utf-8") as file:
+            # The line break first ends a part of a line.
+            file.write(f"\n{text}\n")
+
+    def _key(self, name: str) -> list[str]:
+        plain = (PLAIN / f"{name}.metal").read_bytes()
+        digest = hashlib.sha256(plain).hexdigest()[:16]
+        return [self.device.kind, self.device.name, self.objective, digest]
 
 
 def main() -> None:
@@ -328,7 +408,7 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--objective", default="time")
     parser.add_argument("--minutes", type=float, default=5.0)
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--record", type=Path, metavar="FILE")
     options = parser.parse_args()
     known = sorted(path.stem for path in PLAIN.glob("*.metal"))
     names = options.names or known
@@ -338,27 +418,63 @@ def main() -> None:
     warnings.simplefilter("ignore")
     chip = find_objective_chip(options.objective)
     device = _core.open(options.device)
+    keep_workloads(memory_bytes() // 3)
     begin = monotonic()
     end = begin + 60 * options.minutes
-    head = f"{'task':20}{'plain':>10}{'tuned':>10}{'library':>10}{'/library':>8}{'gain':>8}"
+    head = f"{'task':20}{'plain':>10}{'tuned':>10}{'library':>10}{'/library':>9}{'gain':>8}"
     head += f"{'predicted':>10}" if chip else ""
     print(f"{device.kind} ({device.name}), objective {options.objective}")
-    print(f"{head}{'tried':>5}{'wrong':>6}{'search':>8}")
-    results: list[TunedKernel] = []
-    for number, name in enumerate(names):
+    print(f"{head}{'tried':>6}{'wrong':>6}{'search':>9}{'final':>9}")
+    table = Table(device, options.objective, options.record)
+    rows = {name: each for name, each in table.load().items() if name in names}
+    for each in rows.values():
+        print_row(each, predicted=chip is not None)
+    _tune_all([name for name in names if name not in rows], table, chip, end, rows)
+    print_end(list(rows.values()), predicted=chip is not None)
+    print(f"{monotonic() - begin:.0f} s in all")
+    if left := [name for name in names if name not in rows]:
+        again = "the same command goes on with them" if options.record else "allow more --minutes"
+        print(f"the time is up before {', '.join(left)}: {again}")
+
+
+def _tune_all(
+    names: Sequence[str],
+    table: Table,
+    chip: GpuChip | None,
+    end: float,
+    rows: dict[str, TunedKernel],
+) -> None:
+    """Tune kernels until the instant `end`, in s; print their rows and add them to `rows`."""
+    device = table.device
+    facts = device_facts(device)
+    searches = []
+    for name in names:
+        entry = Library().entry(name)
+        on = device_names(facts if chip is None else chip.target)
+        plain = with_source(entry.kernel(), (PLAIN / f"{name}.metal").read_text("utf-8")).on(on)
+        size = SEARCH_SIZES.get((name, device.kind), entry.task.headline_on(facts))
+        predictor = None if chip is None else Predictor(chip)
+        searches.append(PlainSearch(device, facts, entry, plain, size, predictor))
+    inputs = Inputs(ahead=device.own_clock)
+    for each in searches[:1]:
+        inputs.prepare(each.entry.task, each.size)
+    for number, search in enumerate(searches):
+        if monotonic() >= end:
+            break
+        for each in searches[number + 1 : number + 2]:
+            inputs.prepare(each.entry.task, each.size)
         # Half of the time is for the comparisons at the end.
-        left = (end - monotonic()) / (len(names) - number)
-        share = max(1.0, 0.6 * left if options.minutes > 5 else min(MOST_SECONDS, 0.6 * left))
+        left = (end - monotonic()) / (len(searches) - number)
+        share = max(1.0, min(MOST_SECONDS, 0.5 * left))
+        name = search.entry.name
         try:
-            found = tune(device, name, chip, share)
+            found = tune(search, search.entry.kernel(facts, dtype="float32"), share)
         except MetalBenchError as error:
             found = TunedKernel(name, fault=str(error).partition("\n")[0])
-        results.append(found)
+        rows[name] = found
+        table.add(found)
         print_row(found, predicted=chip is not None)
-    print_end(results, predicted=chip is not None)
-    print(f"{monotonic() - begin:.0f} s in all")
-    if options.json:
-        options.json.write_text(json.dumps([vars(each) for each in results], indent=1))
+    inputs.close()
 
 
 def print_end(results: Sequence[TunedKernel], *, predicted: bool) -> None:
@@ -380,6 +496,8 @@ def print_end(results: Sequence[TunedKernel], *, predicted: bool) -> None:
     if len(both) > 2:
         from scipy.stats import spearmanr
 
+        measured = math.exp(sum(math.log(gain) for _, gain in both) / len(both))
+        print(f"measured gain {measured:.2f} x (geometric mean of {len(both)})")
         rank = spearmanr(*zip(*both, strict=True))[0]
         print(f"rank correlation of predicted and measured gains {rank:.2f} ({len(both)} kernels)")
 

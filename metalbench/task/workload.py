@@ -200,6 +200,15 @@ def workload(task: Task, size: str, *, dtype_name: str = "float32", seed: int = 
                     del _turns[key]
 
 
+def keep_workloads(most_bytes: int) -> None:
+    """Let the cache of recent workloads take `most_bytes`, in this process.
+
+    A search that verifies many candidates on the same large inputs then runs each oracle once.
+    """
+    global KEPT_BYTES  # noqa: PLW0603 - a process has one cache
+    KEPT_BYTES = most_bytes
+
+
 def _keep(key: Key, found: Workload) -> None:
     _recent[key] = found
     while len(_recent) > MOST_KEPT:

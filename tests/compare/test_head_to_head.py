@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from scripted_gpu import ScriptedGpu
 
-from metalbench import _core
-from metalbench.compare.head_to_head import Contest, WrongKernelError, head_to_head
+from metalbench import _core, verify
+from metalbench.compare.head_to_head import Contest, WrongKernelError, check_side, head_to_head
 from metalbench.kernel.header import Kernel, parse
 from metalbench.kernel.library import Library
 from metalbench.measure.measurement import Plan
@@ -44,6 +45,29 @@ def test_a_kernel_with_findings_does_not_reach_the_gpu() -> None:
     contest = Contest(task, relu("i + 1"), relu("i"), ("relu@HEAD~1", "relu"))
     with pytest.raises(WrongKernelError, match=r"relu@HEAD~1 is not correct.*past the end of `x`"):
         head_to_head(Untouched(), contest)
+
+
+def test_check_side_verifies_each_seed_of_a_size_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[tuple[str, int]] = []
+    repeated: list[str] = []
+
+    def record(_: object, plan: verify.VerifyPlan) -> verify.Report:
+        assert plan.sizes is not None
+        assert plan.seeds is not None
+        done.extend((size, seed) for size in plan.sizes for seed in plan.seeds)
+        repeated.extend(plan.sizes if plan.repeat else ())
+        return verify.Report()
+
+    task = Library().entry("relu").task
+    kernel = relu("i")
+    contest = Contest(task, kernel, kernel, ("before", "after"), size="seed", thorough=True)
+    contest = replace(contest, also_sizes=("odd1",))
+    monkeypatch.setattr(verify, "verify", record)
+    check_side(_core.open("cpu"), contest, 1)
+    sizes = verify.all_sizes(task, upto="seed")
+    expected = [(each, seed) for each in sizes for seed in verify.seeds_for(task, each)]
+    assert sorted(done) == sorted(expected)
+    assert sorted(repeated) == sorted(sizes)
 
 
 @task(

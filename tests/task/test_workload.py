@@ -229,6 +229,19 @@ def test_the_cache_of_workloads_is_bounded(monkeypatch):
     assert workload(task, "small", seed=seed) is last
 
 
+def test_keep_workloads_sets_the_bytes_of_the_cache(monkeypatch):
+    monkeypatch.setattr(workloads, "KEPT_BYTES", workloads.KEPT_BYTES)
+    task = relu()
+    most = workload(task, "small").nbytes
+    workloads.keep_workloads(4 * most)
+    first = workload(task, "small")
+    assert [workload(task, "small", seed=each) for each in range(1, 4)]
+    assert workload(task, "small") is first
+    workloads.keep_workloads(most)
+    assert workload(task, "small", seed=4)
+    assert workload(task, "small") is not first
+
+
 def test_mixed_inputs_keep_most_of_their_elements():
     task = Library().entry("matvec").task
     work, other = (workload(task, "odd1", seed=seed) for seed in (0, task.turn))
