@@ -51,7 +51,8 @@ Examples:
   agent_steel plot softmax --out a.svg   best so far over rounds
   agent_steel export-session --out a.jsonl   a session with its prompts and judgements
   agent_steel --replay a.jsonl           the same again, without a model
-  agent_steel weld -d "..." --provider P a new task and kernel (also --welder)
+  agent_steel weld ops.py:softplus --input 1024x1024   a task from a program, without a model
+  agent_steel weld -d "..." --provider P a new task and kernel by a model (also --welder)
 
 \b
 Without --provider the tuner proposes: it needs no key and no network. The working tree is

@@ -6,6 +6,7 @@ import importlib.util
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,6 +19,7 @@ from metalbench.errors import DeclarationError, MachineError, MetalBenchError, T
 from metalbench.kernel.header import Kernel
 from metalbench.kernel.library import Entry
 from metalbench.kernel.prepare import Builds
+from metalbench.reference.mlx_function import trace
 from metalbench.task import Task
 from metalbench.task.workload import Workload, workload
 from metalbench.verify import Report, VerifyPlan, seeds_for, small_sizes, verify, verify_checked
@@ -32,11 +34,28 @@ def results_of(path: Path, function: str) -> Callable[[Workload], dict[str, Arra
 
     Raise TaskError if the file cannot be imported or has no such function.
     """
+    if path.suffix == ".mlir":
+        return partial(_run_own_compiler, path)
     module = _import(path)
     chosen = _choose(module, path, function)
     if isinstance(chosen, Task):
         return _Caller(path, chosen.oracle, mlx=False)
     return _Caller(path, chosen, mlx=_uses_mlx(module))
+
+
+def _run_own_compiler(path: Path, work: Workload) -> dict[str, Array]:
+    """Return the results of a StableHLO program in float64, by kernels without any fusion."""
+    from metalbench import hlo
+    from metalbench.hlo.bench.task_program import StableHloProgram
+
+    program = StableHloProgram(path)
+    arrays = program.own_arrays(list(work.widen_inputs(np.float64).values()))
+    text = program.text_at([each.shape for each in arrays], "f64")
+    compiled = hlo.compile(text, level=0, device="cpu", filename=path.name)
+    return {
+        name: each.reshape(work.output_shapes[name])
+        for name, each in zip(work.task.outputs, compiled(*arrays), strict=True)
+    }
 
 
 def _import(path: Path) -> ModuleType:
@@ -80,7 +99,10 @@ def _uses_mlx(module: ModuleType) -> bool:
 
 
 class _Caller:
-    """Calls a function with a workload's inputs, as float64 of NumPy or of MLX."""
+    """Calls a function with a workload's inputs as float64 of NumPy.
+
+    A function of MLX is traced, and NumPy evaluates its graph.
+    """
 
     def __init__(self, path: Path, function: Callable[..., Any], *, mlx: bool) -> None:
         self._path = path
@@ -114,18 +136,18 @@ class _Caller:
     def _by_mlx(self, arguments: Mapping[str, Any]) -> Any:
         import mlx.core as mx
 
+        arrays = {name: each for name, each in arguments.items() if isinstance(each, np.ndarray)}
+
+        def call(*given: Any) -> Any:
+            return self._call({**arguments, **dict(zip(arrays, given, strict=True))})
+
         # Only the CPU of MLX knows float64.
         with mx.stream(mx.cpu):
-            given = {
-                name: mx.array(each, dtype=mx.float64 if each.dtype == np.float64 else None)
-                if isinstance(each, np.ndarray)
-                else each
-                for name, each in arguments.items()
-            }
-            results = self._call(given)
-            several = results if isinstance(results, (tuple, list)) else (results,)
-            mx.eval(several)
-            return tuple(np.array(each) for each in several)
+            examples = [
+                mx.zeros(each.shape, mx.float64) if each.dtype.kind == "f" else mx.array(each)
+                for each in arrays.values()
+            ]
+        return trace(call, examples).evaluate(list(arrays.values()))
 
 
 # The checks of a draft: the task loads, agrees with the reference, and its kernel is right.
@@ -159,7 +181,7 @@ def check(device: _core.Device, job: Job, say: Say) -> CheckResult:
 
 
 def _stages(device: _core.Device, job: Job, say: Say) -> Iterator[tuple[str, str]]:
-    say("the task and the header of its kernel are read")
+    say("the task and the header of its kernel are read" if job.has_kernel else "the task is read")
     task, kernel = _load(job)
     yield "task", f"{len(task.sizes)} sizes, {', '.join(task.dtypes)}"
     if job.reference is not None:
@@ -169,7 +191,8 @@ def _stages(device: _core.Device, job: Job, say: Say) -> Iterator[tuple[str, str
     yield "MLX", _in("MLX", _mlx, task, job.seed)
     say("bad results are tried against the task")
     yield "admit", _in("admit", _admit, task, job.seed)
-    for dtype in kernel.dtypes:
+    for dtype in kernel.dtypes if kernel is not None else ():
+        assert kernel is not None
         say(f"the kernel is verified, {dtype}")
         yield f"kernel in {dtype}", _verify(device, kernel, task, dtype, job.seed)
 
@@ -184,11 +207,11 @@ def _in(stage: str, function: Callable[..., str], *arguments: Any) -> str:
         raise _Found(stage, str(error)) from None
 
 
-def _load(job: Job) -> tuple[Task, Kernel]:
+def _load(job: Job) -> tuple[Task, Kernel | None]:
     path = job.folder / f"{job.name}.py"
-    entry = Entry(job.name, "user", path, [path.with_suffix(".metal")])
+    entry = Entry(job.name, "user", path, [path.with_suffix(".metal")] if job.has_kernel else [])
     try:
-        task, kernel = entry.task, entry.kernel()
+        task, kernel = entry.task, entry.kernel() if job.has_kernel else None
         fault = _unfit(task, kernel)
     except DeclarationError as error:
         raise _Found("task", str(error)) from None
@@ -197,13 +220,15 @@ def _load(job: Job) -> tuple[Task, Kernel]:
     return task, kernel
 
 
-def _unfit(task: Task, kernel: Kernel) -> str:
+def _unfit(task: Task, kernel: Kernel | None) -> str:
     if "small" not in task.sizes or not any(each.startswith("odd") for each in task.sizes):
         return f"sizes: expected small and odd1 among them, got {', '.join(task.sizes)}"
-    for size in task.sizes:
+    # Without a kernel nothing is computed at other sizes.
+    checked = task.sizes if kernel is not None else (*small_sizes(task), task.headline)
+    for size in checked:
         if (size_bytes := task.bytes(size, task.dtypes[0])) > MOST_BYTES:
             return f"size {size}: expected at most {MOST_BYTES} bytes, got {size_bytes}"
-    unknown = [each for each in kernel.dtypes if each not in task.dtypes]
+    unknown = [each for each in kernel.dtypes if each not in task.dtypes] if kernel else []
     if unknown:
         return f"the kernel is written for {', '.join(unknown)}, and the task is not"
     return ""
@@ -225,8 +250,11 @@ def _against_reference(task: Task, job: Job) -> str:
         count += 1
         for name, expected in work.expected.items():
             worst = max(worst, _disagreement(work, name, results[name], expected))
+    named = job.reference.name
+    if job.reference.suffix == ".mlir":
+        named = f"MetalBench's own compilation of {named} in float64"
     return (
-        f"the oracle agrees with {job.reference.name} at {count} sizes and seeds; the largest "
+        f"the oracle agrees with {named} at {count} sizes and seeds; the largest "
         f"difference is {worst:.1e} of the scale"
     )
 

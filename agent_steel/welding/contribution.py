@@ -36,6 +36,13 @@ class Destination:
         """The folder of the files."""
         return self.folder / self.set_name
 
+    def check_set(self) -> None:
+        """Raise DeclarationError if the set cannot be called so."""
+        if not valid_name(self.set_name):
+            raise DeclarationError(
+                f"--set: expected lower-case letters, digits and underscores, got {self.set_name!r}"
+            )
+
     def names(self) -> set[str]:
         """Return the names that are taken by existing files."""
         if self.force or not self.path.is_dir():
@@ -47,29 +54,33 @@ class Destination:
         for suffix in SUFFIXES:
             path = self.path / f"{name}{suffix}"
             if path.exists() and not self.force:
-                raise DeclarationError(
-                    f"[{name}] {path} is already there; choose another --name, or replace it with "
-                    "--force"
-                )
+                raise self._in_the_way(path)
 
     def write(self, name: str, texts: Mapping[str, str]) -> tuple[Path, ...]:
-        """Write `texts` by their suffixes; if one cannot be written, none is."""
+        """Write the `texts` of a task by their file names; if one cannot be written, none is."""
         self.check(name)
         self.path.mkdir(parents=True, exist_ok=True)
         written: list[Path] = []
         try:
             with tempfile.TemporaryDirectory(dir=self.path, prefix=".weld-") as beside:
-                for suffix, text in texts.items():
-                    (Path(beside) / suffix).write_text(text, encoding="utf-8")
-                for suffix in texts:
-                    path = self.path / f"{name}{suffix}"
-                    self._place(Path(beside) / suffix, path)
+                for file, text in texts.items():
+                    (Path(beside) / file).write_text(text, encoding="utf-8")
+                for file in texts:
+                    path = self.path / file
+                    self._place(Path(beside) / file, path)
                     written.append(path)
         except BaseException:
             for path in written if not self.force else ():
                 path.unlink()
             raise
         return tuple(written)
+
+    @staticmethod
+    def _in_the_way(path: Path) -> DeclarationError:
+        return DeclarationError(
+            f"[{path.stem}] {path} is already there; choose another --name, or replace it with "
+            "--force"
+        )
 
     def _place(self, source: Path, path: Path) -> None:
         if self.force:
@@ -79,8 +90,7 @@ class Destination:
             # Unlike a renaming, this fails if somebody else was faster.
             os.link(source, path)
         except FileExistsError:
-            self.check(path.stem)
-            raise
+            raise self._in_the_way(path) from None
         except OSError:
             # A file system without links.
             with path.open("x", encoding="utf-8") as file:
@@ -123,67 +133,87 @@ class Order:
             raise DeclarationError("--description: expected what is to be computed, got nothing")
         if self.rounds < 1:
             raise DeclarationError(f"--rounds: expected 1 or more, got {self.rounds}")
-        if not valid_name(self.destination.set_name):
-            raise DeclarationError(
-                "--set: expected lower-case letters, digits and underscores, got "
-                f"{self.destination.set_name!r}"
-            )
+        self.destination.check_set()
         if self.reference is not None and not self.reference.is_file():
             raise DeclarationError(f"--reference {self.reference}: expected a file, found none")
-        if not self.name:
-            return
-        if not valid_name(self.name):
-            raise DeclarationError(
-                f"--name: expected lower-case letters, digits and underscores, got {self.name!r}"
-            )
-        if self.name in Library().names():
-            raise DeclarationError(f"--name: the library has a task called {self.name!r}")
-        self.destination.check(self.name)
+        if self.name:
+            check_name(self.name, self.destination)
+
+
+def check_name(name: str, destination: Destination) -> None:
+    """Raise DeclarationError for a name that no new task can have in `destination`."""
+    destination.check_set()
+    if not valid_name(name):
+        raise DeclarationError(
+            f"--name: expected lower-case letters, digits and underscores, got {name!r}"
+        )
+    if name in Library().names():
+        raise DeclarationError(
+            f"--name: the library has a task called {name!r}; choose another with --name"
+        )
+    destination.check(name)
 
 
 # The text that goes with a new task: what it is, how it was checked, and its figures.
 
 
+@dataclass(frozen=True)
+class Account:
+    """A new task for its reader: title, files with what they are, author and checks."""
+
+    name: str
+    title: str
+    summary: str
+    files: Mapping[str, str]
+    author: str
+    checks: Sequence[str]
+
+
 def contribution(
-    draft: Draft,
+    account: Account,
     *,
     destination: Destination,
-    checks: Sequence[str],
-    author: str,
     result: Result | None,
-    reference: Path | None,
+    remarks: Sequence[str] = (),
+    figures: bool = True,
 ) -> str:
-    """Return the text, as Markdown. Without a `result` it says that nothing was timed."""
-    task = ast.get_docstring(ast.parse(draft.task)) or draft.name
-    known = "" if reference else NO_REFERENCE
+    """Return the text, as Markdown. Without a `result` it says that nothing was timed.
+
+    `remarks` follow the checks. Without `figures` there is no kernel to time yet.
+    """
+    name = account.name
     return "\n".join(
         (
-            f"# {draft.name}: {task.splitlines()[0]}",
+            f"# {name}: {account.title}",
             "",
-            draft.summary,
+            account.summary,
             "",
-            f"* `{destination.set_name}/{draft.name}.py`: the task",
-            f"* `{destination.set_name}/{draft.name}.metal`: the kernel",
+            *(f"* `{destination.set_name}/{file}`: {what}" for file, what in account.files.items()),
             "",
-            f"Written by {author}.",
+            f"Written by {account.author}.",
             "",
             "## How it was checked",
             "",
             f"By MetalBench {version('metalbench')}:",
             "",
-            *(f"* {each}" for each in checks),
-            *(["", known] if known else []),
+            *(f"* {each}" for each in account.checks),
+            *(line for each in remarks for line in ("", each)),
             "",
-            "Once more:",
+            "Once more:" if figures else f"Once more, and when `{name}.metal` is written:",
             "",
-            f"    metalbench admit {draft.name} --kernels {destination.folder}",
-            f"    metalbench run {draft.name} --kernels {destination.folder}",
+            f"    metalbench admit {name} --kernels {destination.folder}",
+            f"    metalbench run {name} --kernels {destination.folder}",
             "",
-            "## Figures",
-            "",
-            *_figures(result),
+            *(["## Figures", "", *_figures(result)] if figures else []),
         )
     )
+
+
+def account_of_draft(draft: Draft, checks: Sequence[str], author: str) -> Account:
+    """Return the account of a draft by a model."""
+    task = ast.get_docstring(ast.parse(draft.task)) or draft.name
+    files = {f"{draft.name}.py": "the task", f"{draft.name}.metal": "the kernel"}
+    return Account(draft.name, task.splitlines()[0], draft.summary, files, author, checks)
 
 
 NO_REFERENCE = (

@@ -10,9 +10,10 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Job:
-    """A draft to check: NAME.py and NAME.metal in `folder`.
+    """A draft to check: NAME.py, and NAME.metal if `has_kernel`, in `folder`.
 
-    `reference` is the user's own file, whose `function` says what is right ('' if it has but one).
+    `reference` is the user's own file, whose `function` says what is right ('' if it has but one),
+    or a StableHLO program that MetalBench's own compiler evaluates in float64.
     """
 
     name: str
@@ -20,6 +21,7 @@ class Job:
     reference: Path | None = None
     function: str = ""
     seed: int = 0
+    has_kernel: bool = True
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,9 +15,20 @@ from agent_steel.models.prompt import facts_of
 from agent_steel.models.providers.model import AnswerForm, Model
 from agent_steel.proposal import Progress, ProposerError, Usage
 from agent_steel.welding.confined import SECONDS, check_draft
-from agent_steel.welding.contribution import Agree, Order, WelderError, contribution
+from agent_steel.welding.contribution import (
+    NO_REFERENCE,
+    Account,
+    Agree,
+    Destination,
+    Order,
+    WelderError,
+    account_of_draft,
+    check_name,
+    contribution,
+)
 from agent_steel.welding.draft import DRAFT_SCHEMA, Draft, read_draft, read_polished
 from agent_steel.welding.messages import CheckResult, Job
+from agent_steel.welding.sources import AuthoredTask, Source
 from metalbench.errors import DeclarationError
 from metalbench.kernel.library import Entry, Library
 from metalbench.run.trial import Silent, Trial, device_facts
@@ -260,16 +272,16 @@ def _pass_checks(bench: Bench) -> _Passed:
 
 def _write(bench: Bench, passed: _Passed, result: Result | None) -> WeldResult:
     order, draft = bench.order, passed.draft
+    author = f"{bench.model.name} ({bench.model.provider})"
     text = contribution(
-        draft,
+        account_of_draft(draft, passed.checks, author),
         destination=order.destination,
-        checks=passed.checks,
-        author=f"{bench.model.name} ({bench.model.provider})",
         result=result,
-        reference=order.reference,
+        remarks=() if order.reference else (NO_REFERENCE,),
     )
+    name = draft.name
     paths = order.destination.write(
-        draft.name, {".py": draft.task, ".metal": draft.kernel, ".md": text}
+        name, {f"{name}.py": draft.task, f"{name}.metal": draft.kernel, f"{name}.md": text}
     )
     return WeldResult(
         name=draft.name,
@@ -281,3 +293,71 @@ def _write(bench: Bench, passed: _Passed, result: Result | None) -> WeldResult:
         usage=bench.usage,
         result=result,
     )
+
+
+# From a program of the user's to a checked task, without a model.
+
+
+def weld_source(
+    source: Source,
+    destination: Destination,
+    *,
+    say: Progress,
+    name: str = "",
+    device: str = "auto",
+    limits: Limits | None = None,
+    seed: int = 0,
+) -> WeldResult:
+    """Write the task of a program, and the text that goes with it; the kernel is left to others.
+
+    The program runs as the user in this process, where sizes and inputs are found by trial. The
+    checks run in a confined one, as those of a model's drafts do. `name` is the task's ('' takes
+    that of the program).
+
+    Raises
+    ------
+    WelderError
+        If the task has not passed the checks.
+    DeclarationError
+        For a program that cannot be made a task, a name that is taken, or a file in the way.
+    """
+    name = name or source.name
+    check_name(name, destination)
+    say("sizes and inputs are found by trial")
+    with tempfile.TemporaryDirectory(prefix="weld-") as folder:
+        try:
+            authored = source.author(name, Path(folder))
+        except DeclarationError as error:
+            # The copy of the program has the name that the task's folder would have.
+            raise WelderError(f"[weld] {str(error).replace(f'{folder}/', '')}") from error
+        reference = Path(folder) / authored.reference if authored.reference else None
+        job = Job(name, Path(folder), reference, "", seed, has_kernel=False)
+        found = check_draft(job, device, limits or Limits(SECONDS), say)
+    if found.faults:
+        faults = "; ".join(remove_local_paths(str(each)) for each in found.faults)
+        raise WelderError(
+            f"[weld] {authored.title}: the task has not passed its checks: {faults}. Other example "
+            "inputs may help, or a task written by hand (docs/reference/tasks.md)"
+        )
+    text = contribution(
+        _account_of_source(authored, found.checks),
+        destination=destination,
+        result=None,
+        remarks=[f"{each[0].upper()}{each[1:]}." for each in authored.remarks],
+        figures=False,
+    )
+    paths = destination.write(name, {**authored.files, f"{name}.md": text})
+    return WeldResult(name, paths, text, 0, False, found.checks, Usage())
+
+
+def _account_of_source(authored: AuthoredTask, checks: Sequence[str]) -> Account:
+    name = authored.name
+    files = {
+        file: "the task" if file == f"{name}.py" else "a copy of the program"
+        for file in authored.files
+    }
+    summary = (
+        f"The task of {authored.title}. The program is the reference; the oracle is "
+        f"{authored.oracle}."
+    )
+    return Account(name, authored.title, summary, files, "the Welder, without a model", checks)

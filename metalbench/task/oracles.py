@@ -14,6 +14,16 @@ import numpy as np
 Array = np.ndarray[Any, Any]
 
 
+def error_scale(results: Any, *, depth: int, magnitude: float = 0.0) -> Any:
+    """Return what errors are relative to: `depth` times the result, or the magnitude if larger.
+
+    `results` is an array, or a tuple of arrays.
+    """
+    if isinstance(results, tuple):
+        return tuple(error_scale(each, depth=depth, magnitude=magnitude) for each in results)
+    return depth * np.maximum(np.abs(results), magnitude)
+
+
 def softmax(x: Array, axis: Any = -1) -> Array:
     """Return exp(x) in proportion to its sum over `axis`."""
     exponentials = np.exp(x - x.max(axis=axis, keepdims=True))

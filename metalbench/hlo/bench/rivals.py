@@ -36,9 +36,15 @@ class XlaProgram:
         except (jax.errors.JaxRuntimeError, ValueError, TypeError, AttributeError) as error:
             # The last two come from versions of jaxlib with other bindings.
             raise Unsupported(f"[xla] {str(error).splitlines()[0]}") from error
+        self._device = device
+        self.load(arrays)
+
+    def load(self, arrays: Sequence[Array]) -> None:
+        """Replace the arguments by others of the same shapes and types."""
+        jax = _import_jax()
         # Without this JAX would round doubles to float.
         with jax.enable_x64(True):
-            self._given = [jax.device_put(each, device) for each in arrays]
+            self._given = [jax.device_put(each, self._device) for each in arrays]
 
     def compute_results(self) -> list[Array]:
         """Return the results."""
@@ -85,10 +91,8 @@ class MlxProgram:
     version = metadata.version("mlx")
 
     def __init__(self, block: Block, given: Sequence[Array]) -> None:
-        for operation in block.operations:
-            _find_form(operation)
         self._given = [call.to_mlx(each) for each in given]
-        self._compiled = mx.compile(lambda *each: _evaluate(block, each))
+        self._compiled = mx.compile(create_mlx_function(block))
         mx.eval(self._given)
 
     def compute_results(self) -> list[Array]:
@@ -99,6 +103,13 @@ class MlxProgram:
         """Run the program `times` times to completion."""
         for _ in range(times):
             mx.eval(self._compiled(*self._given))
+
+
+def create_mlx_function(block: Block) -> Callable[..., list[Any]]:
+    """Return the graph as a function of MLX's arrays; raise Unsupported as `MlxProgram`."""
+    for operation in block.operations:
+        _find_form(operation)
+    return lambda *given: _evaluate(block, given)
 
 
 def _evaluate(block: Block, given: Sequence[Any]) -> list[Any]:

@@ -522,6 +522,7 @@ LEAST = (8, 32, 128, 1024)
 # cancels out.
 DEPTHS = (DEPTH, 64, 1024)
 MAGNITUDES = (0.0, 0.01, 1.0)
+WAYS = tuple((depth, magnitude) for magnitude in MAGNITUDES for depth in DEPTHS)
 TYPES = ("float32", "int32", "uint8", "bool")
 
 
@@ -596,18 +597,18 @@ def _settle(target: Path, text: Callable[..., str], why: str) -> str:
     """
     fault = why
     if not why:
-        how, fault = _enough(target, text(), MAGNITUDES[:1])
+        how, fault = find_tolerance(target, text(), WAYS[: len(DEPTHS)])
         if how is not None:
             target.write_text(text(**how), encoding="utf-8")
             return ""
     reason = f"no MLX: {fault}"
-    how, wrong = _enough(target, text(why_not_mlx=reason), MAGNITUDES)
+    how, wrong = find_tolerance(target, text(why_not_mlx=reason), WAYS)
     if how is None:
         target.unlink()
         raise _NotRight(f"[import-torch] {target}: PyTorch's own results are not right: {wrong}")
     if not why and how["magnitude"]:
         # MLX's results may be right where PyTorch's need as much.
-        by_mlx, _ = _enough(target, text(), MAGNITUDES)
+        by_mlx, _ = find_tolerance(target, text(), WAYS)
         if by_mlx is not None:
             target.write_text(text(**by_mlx), encoding="utf-8")
             return ""
@@ -669,18 +670,19 @@ def _find_varied(module: TorchModule, graph: Graph, small: Mapping[str, int]) ->
     return found
 
 
-def _enough(
-    target: Path, text: str, magnitudes: Sequence[float]
+def find_tolerance(
+    target: Path, text: str, ways: Sequence[tuple[int, float]]
 ) -> tuple[dict[str, Any] | None, str]:
-    """Write the file, and find the least depth and magnitude with which its reference is right.
+    """Write a task file, and find the first of `ways` with which its reference is right.
 
-    None and what is wrong at the least where none of them will do.
+    A way is a depth and a magnitude: errors may be relative to `depth` times the result, or to
+    `depth` times `magnitude` where that is more. Return None, and what is wrong with the first way,
+    if none of them will do.
     """
     from metalbench.kernel.library import load_task
 
     target.write_text(text, encoding="utf-8")
-    ways = [(depth, each) for each in magnitudes for depth in DEPTHS]
-    first = ""
+    ways, first = list(ways), ""
     try:
         for work, outputs in _run_references(load_task(target)):
             while ways and (wrong := _wrong(work, outputs, *ways[0])):
@@ -697,8 +699,9 @@ def _run_references(task: Task) -> Iterator[tuple[Workload, Mapping[str, np.ndar
     """Yield the reference's outputs at small sizes, with inputs of all kinds."""
     from metalbench import reference
     from metalbench.task.workload import workload
+    from metalbench.verify import small_sizes
 
-    for size in ("small", "odd"):
+    for size in small_sizes(task):
         for seed in range(task.turn):
             work = workload(task, size, seed=seed)
             yield work, reference.outputs(work)

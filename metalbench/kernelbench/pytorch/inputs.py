@@ -6,6 +6,7 @@ import contextlib
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count, cycle
 from pathlib import Path
 from typing import Any
@@ -237,19 +238,23 @@ class Work:
 
 @dataclass
 class Trials:
-    """Sizes that were tried, and what came of them."""
+    """Sizes that were tried, and what came of them.
 
-    module: TorchModule
+    `measure` returns the work of a size, or raises DeclarationError for one that is impossible. No
+    number is made smaller than `least`.
+    """
+
+    measure: Callable[[Mapping[str, int]], Work]
     least: int
     known: dict[tuple[int, ...], Work | None] = field(default_factory=dict)
 
     def work(self, values: Mapping[str, int]) -> Work | None:
-        """Return the work of a size; None if the module does not run."""
+        """Return the work of a size; None if it is impossible."""
         key = tuple(values.values())
         if key not in self.known:
             self.known[key] = None
             with contextlib.suppress(DeclarationError):
-                self.known[key] = work_of(self.module, values)
+                self.known[key] = self.measure(values)
         return self.known[key]
 
 
@@ -275,18 +280,18 @@ def sizes_of(module: TorchModule, least: int) -> dict[str, Extents]:
     Raise TaskError where the module does not run at its own.
     """
     own = dict(module.source.extents) or {}
-    trials = Trials(module, least)
+    trials = Trials(partial(work_of, module), least)
     trials.known[tuple(own.values())] = work_of(module, own)
-    small = _small(own, trials)
+    small = find_small(own, trials)
     return {
         "small": small,
-        "odd": _odd(small, own, trials),
-        "cpu": _grow(small, own, trials),
+        "odd": find_odd(small, own, trials),
+        "cpu": grow(small, own, trials, CPU),
         "paper": own,
     }
 
 
-def _small(own: Extents, trials: Trials) -> Extents:
+def find_small(own: Extents, trials: Trials) -> Extents:
     """Return all numbers divided alike, if the module can do that; then each as far as it goes."""
     found = own
     for parts in (1 << place for place in range(16, 0, -1)):
@@ -319,7 +324,8 @@ def _part(name: str, value: int, parts: int, least: int) -> int:
     return min(value, max(least, value // parts))
 
 
-def _odd(small: Extents, own: Extents, trials: Trials) -> Extents:
+def find_odd(small: Extents, own: Extents, trials: Trials) -> Extents:
+    """Return a size whose numbers are odd, where it is possible, and little larger than `small`."""
     found = dict(small)
     for name, value in small.items():
         for more in (5, 3, 1, 2, value // 2, value):
@@ -331,8 +337,8 @@ def _odd(small: Extents, own: Extents, trials: Trials) -> Extents:
     return found
 
 
-def _grow(small: Extents, own: Extents, trials: Trials) -> Extents:
-    """Numbers doubled, one after the other and over again, up to what a processor does at once."""
+def grow(small: Extents, own: Extents, trials: Trials, most: tuple[int, int]) -> Extents:
+    """Double the numbers, one after the other and over again, up to `own` and the work `most`."""
     found = dict(small)
     for _ in count():
         before = dict(found)
@@ -341,7 +347,7 @@ def _grow(small: Extents, own: Extents, trials: Trials) -> Extents:
             if values == found:
                 continue
             work = trials.work(values)
-            if work is not None and work.within(CPU):
+            if work is not None and work.within(most):
                 found = values
         if found == before:
             return found
