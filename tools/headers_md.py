@@ -128,6 +128,13 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
             "quantise_floats": "families/cache/kv_append_fp8",
         },
     ),
+    "science": (
+        "Scientific computing",
+        {
+            "stencil": "families/science/heat_2d",
+            "block_rows": "families/linalg/triangular_solve",
+        },
+    ),
     "sequences": (
         "Recurrences, transforms and random numbers",
         {

@@ -529,6 +529,46 @@ EXPECTED: dict[str, tuple[Expectation, ...]] = {
             "Limbs in registers; MLX has no integers of more than 64 bits, Python is the reference",
         ),
     ),
+    "science": (
+        Expectation(
+            "heat_2d, heat_3d, wave_2d",
+            "heat_* wave_2d",
+            "5-20",
+            "Several steps for each pass over memory; MLX has several passes for each step",
+        ),
+        Expectation(
+            "n_body",
+            "n_body",
+            "10-30",
+            "Pairs are never stored; MLX stores the differences of all pairs",
+        ),
+        Expectation(
+            "lattice_boltzmann, ising_2d",
+            "lattice_boltzmann ising_2d",
+            "5-20",
+            "One pass a step; MLX rolls each population or neighbour",
+        ),
+        Expectation(
+            "sparse products",
+            "csr_* ell_spmv",
+            "2-5",
+            "Sums in registers; MLX stores the terms and adds them by atomics",
+        ),
+        Expectation(
+            "tridiagonal systems",
+            "tridiagonal_*",
+            "5-20",
+            "One pass; MLX has ten passes for each step of the reduction",
+        ),
+    ),
+    "linalg": (
+        Expectation(
+            "factors and solutions of many matrices",
+            "cholesky lu qr triangular_solve",
+            "2-20",
+            "A threadgroup a matrix; MLX has LAPACK on the processor, one matrix after the other",
+        ),
+    ),
 }
 SETS = {
     "common": "Single operations, and the fusions that every network is made of.",
@@ -538,9 +578,9 @@ SETS = {
 FAMILIES_INTRODUCTION = """\
 # Families
 
-What language models and their like live on, by family. They run when they are named:
-`metalbench run --set attention`, `--set families`, or `--all`. A family has tasks of the sets above
-as well, which are named here and not repeated.
+What language models and their like live on, and scientific computing, by family. They run when
+they are named: `metalbench run --set attention`, `--set families`, or `--all`. A family has tasks
+of the sets above as well, which are named here and not repeated.
 """
 
 

@@ -47,6 +47,8 @@ FAMILIES = tuple(
         "audio",
         "indexing",
         "integers",
+        "science",
+        "linalg",
     )
 )
 NAMED = (*SUITES, *FAMILIES)

@@ -1,0 +1,142 @@
+"""Kernels of the family `science` keep what physics conserves, and have known solutions.
+
+Conserved quantities are those of the scheme, not only of the differential equation: they change by
+rounding errors alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from kernel_outputs import compute
+
+from metalbench.kernel.library import Library
+from metalbench.task.grids import sum_differences
+
+LIBRARY = Library()
+Array = np.ndarray[Any, Any]
+
+
+@pytest.mark.parametrize("name", ["heat_2d", "heat_3d"])
+class TestHeat:
+    def test_is_conserved(self, name: str) -> None:
+        before, after = compute(name)
+        u, y = before["u"].astype(np.float64), after["y"].astype(np.float64)
+        assert abs(y.sum() - u.sum()) <= 1e-6 * np.abs(u).sum()
+
+    def test_has_no_new_extremes(self, name: str) -> None:
+        before, after = compute(name)
+        assert after["y"].max() < before["u"].max()
+        assert after["y"].min() > before["u"].min()
+
+    def test_a_cosine_decays_by_its_eigenvalue(self, name: str) -> None:
+        task = LIBRARY.entry(name).task
+        shape = task.inputs["u"].shape_at(task.values("odd1"))
+        modes = range(2, 2 + len(shape))
+        u, rate = np.ones(shape), 0.0
+        for axis, mode in enumerate(modes):
+            wave = np.pi * mode / shape[axis]
+            places = np.cos(wave * (np.arange(shape[axis]) + 0.5))
+            u = u * np.expand_dims(places, [k for k in range(len(shape)) if k != axis])
+            rate += 4 * np.sin(wave / 2) ** 2
+        decay = (1 - task.constants["rate"] * rate) ** task.constants["steps"]
+        _, after = compute(name, u=u.astype(np.float32))
+        np.testing.assert_allclose(after["y"], decay * u, atol=2e-6)
+
+
+def test_waves_keep_their_energy() -> None:
+    """Leapfrog conserves |now - before|^2 / c^2 - rate <now, differences(before)>."""
+
+    def energy(before: Array, now: Array, speed: Array) -> float:
+        before, now, speed = (x.astype(np.float64) for x in (before, now, speed))
+        kinetic = ((now - before) ** 2 / speed**2).sum()
+        return float(kinetic - 0.4 * (now * sum_differences(before)).sum())
+
+    given, found = compute("wave_2d")
+    start = energy(given["before"], given["now"], given["speed"])
+    end = energy(found["y_before"], found["y"], given["speed"])
+    assert start > 0
+    assert abs(end - start) <= 1e-5 * start
+    assert np.abs(found["y"] - given["now"]).max() > 0.5
+
+
+def test_bodies_keep_their_momentum() -> None:
+    given, found = compute("n_body", "small")
+    mass = given["mass"].astype(np.float64)
+    momentum = mass @ given["velocity"].astype(np.float64)
+    changed = found["y_velocity"].astype(np.float64)
+    assert np.abs(changed - given["velocity"]).max() > 0.01
+    assert np.abs(mass @ changed - momentum).max() <= 1e-6 * (mass @ np.abs(changed)).max()
+
+
+class TestLatticeBoltzmann:
+    def test_keeps_mass_around_walls(self) -> None:
+        given, found = compute("lattice_boltzmann")
+        assert given["solid"].any()
+        before, after = (x.astype(np.float64).sum() for x in (given["f"], found["y"]))
+        assert abs(after - before) <= 1e-6 * before
+
+    def test_keeps_momentum_without_walls(self) -> None:
+        velocities = np.array(
+            [[0, 0], [1, 0], [0, 1], [-1, 0], [0, -1], [1, 1], [-1, 1], [-1, -1], [1, -1]]
+        )
+        solid = np.zeros((37, 65), np.uint8)
+        given, found = compute("lattice_boltzmann", solid=solid)
+        before, after = (
+            np.einsum("iyx,id->d", x.astype(np.float64), velocities)
+            for x in (given["f"], found["y"])
+        )
+        assert np.abs(after - before).max() <= 1e-6 * given["f"].sum()
+
+    def test_fluid_at_rest_stays_at_rest(self) -> None:
+        weights = np.array([4 / 9, *[1 / 9] * 4, *[1 / 36] * 4], np.float32)
+        f = np.broadcast_to(weights[:, None, None], (9, 37, 65)).copy()
+        _, found = compute("lattice_boltzmann", f=f)
+        np.testing.assert_allclose(found["y"], f, atol=1e-7)
+
+
+class TestIsing:
+    @staticmethod
+    def energy(spins: Array) -> int:
+        wide = spins.astype(np.int64)
+        return -int((wide * (np.roll(wide, 1, 0) + np.roll(wide, 1, 1))).sum())
+
+    def test_without_temperature_the_energy_only_falls(self) -> None:
+        given, found = compute("ising_2d", constants=dict(accept_two=0, accept_four=0))
+        assert self.energy(found["y"]) < self.energy(given["spins"])
+
+    def test_aligned_spins_without_temperature_stay(self) -> None:
+        spins = np.ones((38, 68), np.int8)
+        none = dict(accept_two=0, accept_four=0)
+        _, found = compute("ising_2d", constants=none, spins=spins)
+        assert (found["y"] == 1).all()
+
+    def test_at_infinite_temperature_each_sweep_turns_every_spin(self) -> None:
+        always = dict(accept_two=2**32 - 1, accept_four=2**32 - 1)
+        given, found = compute("ising_2d", constants=always)
+        np.testing.assert_array_equal(found["y"], given["spins"])
+
+
+@pytest.mark.parametrize(("name", "axis"), [("tridiagonal_columns", 0), ("tridiagonal_rows", 1)])
+def test_tridiagonal_solutions_satisfy_their_equations(name: str, axis: int) -> None:
+    given, found = compute(name)
+    lower, diagonal, upper, right = (
+        np.moveaxis(given[each].astype(np.float64), axis, 0)
+        for each in ("lower", "diagonal", "upper", "right")
+    )
+    y = np.moveaxis(found["y"].astype(np.float64), axis, 0)
+    product = diagonal * y
+    product[1:] += lower[1:] * y[:-1]
+    product[:-1] += upper[:-1] * y[1:]
+    np.testing.assert_allclose(product, right, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["csr_spmv", "csr_spmm"])
+def test_sparse_products_agree_with_scipy(name: str) -> None:
+    sparse = pytest.importorskip("scipy.sparse")
+    given, found = compute(name)
+    cells = (given["values"].astype(np.float64), given["columns"], given["offsets"])
+    matrix = sparse.csr_matrix(cells, shape=(len(given["offsets"]) - 1, len(given["x"])))
+    np.testing.assert_allclose(found["y"], matrix @ given["x"], rtol=1e-4, atol=1e-4)
