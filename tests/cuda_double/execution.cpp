@@ -25,7 +25,9 @@ struct Launched {
 };
 
 struct GraphOf {
-  std::vector<std::function<void()>> work;
+  // Shared with launches that have not run when the graph is updated.
+  std::shared_ptr<std::vector<std::function<void()>>> work =
+      std::make_shared<std::vector<std::function<void()>>>();
   std::string kinds;  // of the work, a letter each
 };
 
@@ -95,7 +97,7 @@ void cuda_double::enqueue(const void* on, char kind, std::function<void()> work)
     stream.push_back(std::move(work));
     return;
   }
-  capturing->work.push_back(std::move(work));
+  capturing->work->push_back(std::move(work));
   capturing->kinds += kind;
 }
 
@@ -179,7 +181,7 @@ int cuGraphLaunch(GraphOf* graph, void* on) {
   BEGIN;
   if (is_captured(on)) return not_capturable;
   stream.emplace_back([work = graph->work] {
-    for (const auto& each : work) each();
+    for (const auto& each : *work) each();
   });
   return ok;
 }

@@ -7,12 +7,14 @@ once, after iterations that may not be needed.
 from __future__ import annotations
 
 import os
+import signal
+import threading
 
 import numpy as np
 import pytest
 
 from metalbench import _core
-from metalbench.errors import DeclarationError, OutOfMemoryError
+from metalbench.errors import DeclarationError, OutOfMemoryError, TimeLimitExceeded
 from metalbench.hlo.program import import_program
 from metalbench.hlo.runtime.executable import Executable
 
@@ -274,6 +276,32 @@ def test_conditions_are_read_together(double, monkeypatch):
         reads[groups] = double.cuda_double_calls(b"cuMemcpyDtoHAsync_v2") - before
     # With three results. Groups have 1, 2, 4, 8, and then always 8 iterations.
     assert reads == {"never": count + 1 + 3, "auto": 3 + (count - 7) // 8 + 1 + 3}
+
+
+@on_the_double
+def test_a_time_limit_and_an_interrupt_end_a_loop_of_graphs(double, monkeypatch):
+    endless = LOOP.replace("%n: tensor<i32>, ", "").replace(
+        "%zero =", "%n = stablehlo.constant dense<2000000000> : tensor<i32>\n  %zero =", 1
+    )
+    program = compile_program(endless, monkeypatch)
+    program.run_limit = 0.2
+    given = np.ones(4, np.float32), np.ones((8, 4), np.float32)
+    # The kernels in the queue do nothing from now on.
+    double.cuda_double_hang(1)
+    with pytest.raises(TimeLimitExceeded, match=r"while.*not ended after \d+ iterations"):
+        program(*given)
+    program.run_limit = None
+    timer = threading.Timer(0.2, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        program(*given)
+    timer.join()
+    double.cuStreamSynchronize(None)
+    double.cuda_double_hang(0)
+    counted = np.int32(100), *given
+    np.testing.assert_array_equal(
+        compile_program(LOOP, monkeypatch)(*counted)[0], run_loop(100, *given)[0]
+    )
 
 
 def test_another_value_of_the_variable_is_refused(monkeypatch):
