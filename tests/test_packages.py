@@ -89,6 +89,7 @@ AGENT_PACKAGES = (
     "models",
     "tuning",
     "loop",
+    "networks",
     "proposers",
     "generating",
     "welding",

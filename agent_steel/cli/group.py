@@ -18,6 +18,7 @@ from agent_steel.cli.history import (
     plot,
     show,
 )
+from agent_steel.cli.model import OF_THE_LOOP, model_command
 from agent_steel.models.providers.presets import model_options, provider_option
 from agent_steel.proposers import TUNER
 from agent_steel.welding.command import welder_command
@@ -53,6 +54,7 @@ Examples:
   agent_steel --replay a.jsonl           the same again, without a model
   agent_steel weld ops.py:softplus --input 1024x1024   a task from a program, without a model
   agent_steel weld -d "..." --provider P a new task and kernel by a model (also --welder)
+  agent_steel model my_model.py          faster kernels for a PyTorch or MLX network
 
 \b
 Without --provider the tuner proposes: it needs no key and no network. The working tree is
@@ -116,7 +118,7 @@ class _Options(ErrorsAreMessages):
     "--max-rounds",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Most rounds of a kernel; 10 with --loop.",
+    help="Most rounds of a kernel; 10 with --loop, and of `agent_steel model`.",
 )
 @click.option(
     "--max-no-improvement",
@@ -250,5 +252,9 @@ def main(ctx: click.Context, /, **options: Any) -> None:
     ctx.exit(run(ctx, options))
 
 
-for command in (history, show, diff, log, export, export_session_command, plot, welder_command):
+model_command.params += [each for each in main.params if each.name in OF_THE_LOOP]
+for command in (
+    *(history, show, diff, log, export, export_session_command, plot, welder_command),
+    model_command,
+):
     main.add_command(command)

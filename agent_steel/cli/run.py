@@ -169,6 +169,8 @@ def run(ctx: click.Context, options: dict[str, Any]) -> int:
     from metalbench.store.store import Store
 
     recording = None
+    # Only a session of `agent_steel model` names kernels with a size for each.
+    options = {"subjects": (), **options}
     with ExitStack() as stack:
         if options["replay"] is not None:
             recording = read_recording(options["replay"])
@@ -197,9 +199,7 @@ def _on(
     *,
     recording: Recording | None,
 ) -> int:
-    from agent_steel.history.history import SpendingRecord
     from agent_steel.loop.replay import ReplayProposer
-    from metalbench.errors import MachineError
     from metalbench.report.console import console
     from metalbench.run.single_pass import check_captures
 
@@ -207,13 +207,49 @@ def _on(
     subjects = subjects_for(options, machine.device)
     spent = history.usage(session) if session is not None else None
     proposer: Proposer
-    proposer = ReplayProposer(recording) if recording is not None else _proposer(options, spent)
-    settings = _settings(options, proposer)
+    proposer = ReplayProposer(recording) if recording is not None else make_proposer(options, spent)
+    settings = make_settings(options, proposer)
     if options["gputrace"]:
         check_captures(machine.device)
     if options["dry_run"]:
         tell_plan(out, subjects, proposer, settings, options["max_cost"])
         return 0
+    ended = run_session(
+        machine,
+        subjects,
+        proposer,
+        settings,
+        options=options,
+        history=history,
+        log=log,
+        session=session,
+        recording=recording,
+    )
+    tell_result(ended, history, out, options=options, proposer=proposer)
+    _use(ended, machine, store, options, log)
+    return find_exit_code(ended, log)
+
+
+def run_session(
+    machine: Machine,
+    subjects: list[SearchSubject],
+    proposer: Proposer,
+    settings: Settings,
+    *,
+    options: dict[str, Any],
+    history: History,
+    log: Console,
+    session: int | None = None,
+    recording: Recording | None = None,
+) -> LoopResult:
+    """Search for faster versions of `subjects` in a new session, or go on with `session`.
+
+    Raise ProposerError if the provider refuses the first request, MachineError if the machine is at
+    fault.
+    """
+    from agent_steel.history.history import SpendingRecord
+    from metalbench.errors import MachineError
+
     if check := getattr(proposer, "check", None):
         # Before anything is measured: a wrong key should not cost a profile first.
         check()
@@ -225,7 +261,7 @@ def _on(
     if record := getattr(proposer, "record_spending", None):
         record(SpendingRecord(history, session))
     try:
-        ended = _loop(
+        return _loop(
             machine,
             session,
             subjects,
@@ -239,12 +275,9 @@ def _on(
     except MachineError:
         log.print(GOES_ON, soft_wrap=True)
         raise
-    _tell(ended, history, out, options=options, proposer=proposer)
-    _use(ended, machine, store, options, log)
-    return _exit_code(ended, log)
 
 
-def _exit_code(ended: LoopResult, log: Console) -> int:
+def find_exit_code(ended: LoopResult, log: Console) -> int:
     """Return 1 where some kernel could not be tried; raise Interrupted where Ctrl-C ended it.
 
     Raise CommandFailure where the proposer never gave an answer, but only errors, and where its
@@ -372,6 +405,8 @@ def subjects_for(options: Mapping[str, Any], device: Described) -> list[SearchSu
     if chip is not None or others:
         _check_predicted(options, is_measured=chip is None)
     names = options["kernel_names"]
+    if options.get("subjects"):
+        return list(_list_recorded_subjects(options, device, chip, others))
     if not (names or options["set_name"] or options["everything"]):
         raise click.UsageError(
             "expected --kernel-name NAME, --set SET or --all; `metalbench list` shows the kernels"
@@ -392,6 +427,24 @@ def subjects_for(options: Mapping[str, Any], device: Described) -> list[SearchSu
     if not subjects:
         raise click.UsageError(f"no kernel is written for {options['dtype']}")
     return subjects
+
+
+def _list_recorded_subjects(
+    options: Mapping[str, Any],
+    device: Described,
+    chip: GpuChip | None,
+    others: tuple[GpuChip, ...],
+) -> Iterator[SearchSubject]:
+    """Yield the kernels of a session of `agent_steel model`, each at its size."""
+    from agent_steel.loop.settings import SearchSubject
+    from metalbench.kernel.library import find
+    from metalbench.run.trial import device_facts
+
+    for name, dtype, size in options["subjects"]:
+        (entry,) = find([name], None, options["kernels"])
+        kernel = entry.kernel(chip.target if chip else device, dtype=dtype)
+        facts = device_facts(device)
+        yield SearchSubject(entry, kernel, dtype, size, facts, chip, others)
 
 
 def find_objectives(text: str) -> tuple[GpuChip | None, tuple[GpuChip, ...]]:
@@ -421,14 +474,16 @@ def _check_predicted(options: Mapping[str, Any], *, is_measured: bool) -> None:
         )
 
 
-def _proposer(options: Mapping[str, Any], spent: Usage | None) -> Proposer:
+def make_proposer(options: Mapping[str, Any], spent: Usage | None) -> Proposer:
+    """Return the proposer of the options; `spent` is what an earlier part of the session used."""
     from agent_steel.models.providers.presets import collect_options
     from agent_steel.proposers import create
 
     return create(options["provider"], **collect_options(options), spent=spent)
 
 
-def _settings(options: Mapping[str, Any], proposer: Proposer) -> Settings:
+def make_settings(options: Mapping[str, Any], proposer: Proposer) -> Settings:
+    """Return the limits and the strategy of a search."""
     from agent_steel.loop.settings import (
         MOST_IDLE_ROUNDS,
         MOST_IDLE_ROUNDS_OF_POPULATION,
@@ -455,7 +510,7 @@ def _settings(options: Mapping[str, Any], proposer: Proposer) -> Settings:
     )
 
 
-def _tell(
+def tell_result(
     ended: LoopResult,
     history: History,
     out: Console,
@@ -463,6 +518,7 @@ def _tell(
     options: Mapping[str, Any],
     proposer: Proposer,
 ) -> None:
+    """Print the result of a session, as text or JSON."""
     from agent_steel.cli.report import report, to_json
 
     if options["output"] == "json":
@@ -482,10 +538,10 @@ def _repeat_options(name: str, options: Mapping[str, Any]) -> str:
     Each begins with a space. The result can be pasted into a shell.
     """
     # By the group, because the module of the commands imports this one.
-    ctx = click.get_current_context()
-    assert isinstance(ctx.command, click.Group)
+    group = click.get_current_context().find_root().command
+    assert isinstance(group, click.Group)
     words = []
-    for each in ctx.command.commands[name].params:
+    for each in group.commands[name].params:
         value = options.get(each.name or "")
         if not isinstance(each, click.Option) or value in (None, (), each.default):
             continue
@@ -503,7 +559,7 @@ def _use(
     if options["gputrace"] and not ended.interrupted:
         _trace(log, machine, ended, options)
     if options["apply"]:
-        _apply(log, ended, options)
+        apply_winners(log, ended, options)
 
 
 def _record(
@@ -525,7 +581,8 @@ def _trace(log: Console, machine: Machine, ended: LoopResult, options: dict[str,
             log.print(f"Captured in {path}; `open {path}` shows it in Xcode.", soft_wrap=True)
 
 
-def _apply(log: Console, ended: LoopResult, options: dict[str, Any]) -> None:
+def apply_winners(log: Console, ended: LoopResult, options: dict[str, Any]) -> None:
+    """Write the winners in place of the kernels' files, or as variants of a chip."""
     from agent_steel.history.history import apply_attempt
 
     for each in ended.searches:

@@ -183,7 +183,9 @@ class _Draw:
         )
 
     def _least(self, name: str) -> int:
-        return min(int(extents[name]) for extents in self.task.sizes.values())
+        # The size of the search may have less than any declared one.
+        several = (*self.task.sizes.values(), self.task.extents(self.size))
+        return min(int(extents[name]) for extents in several)
 
     def _is_comparable(self, size: str, factor: float) -> bool:
         if not self._is_allowed(size):

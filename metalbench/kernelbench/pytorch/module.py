@@ -28,9 +28,13 @@ LEAST_EXTENT = 8
 
 @dataclass(frozen=True)
 class ModuleSource:
-    """The file at `path`. It is the user's own Python, and runs as such."""
+    """The file at `path`. It is the user's own Python, and runs as such.
+
+    `command` is what errors name as the reader of the file.
+    """
 
     path: Path
+    command: str = "import-torch"
 
     @cached_property
     def tree(self) -> ast.Module:
@@ -119,7 +123,7 @@ class ModuleSource:
 
     def fault(self, message: str) -> TaskError:
         """Return an error about this file."""
-        return TaskError(f"[import-torch] {self.path}: {message}")
+        return TaskError(f"[{self.command}] {self.path}: {message}")
 
     def _constants(self, tree: ast.Module) -> dict[str, Any]:
         """Nodes of numbers by name; of a name that an array has, too, with `_size` behind it."""
@@ -222,7 +226,7 @@ class TorchModule:
                 torch.manual_seed(0)
                 file = source.module_at(values)
                 initial = source.call_user_code("get_init_inputs", file.get_init_inputs)
-                model = source.call_user_code("Model", lambda: _make_model(file.Model, initial))
+                model = source.call_user_code("Model", lambda: make_model(file.Model, initial))
                 if not isinstance(model, torch.nn.Module):
                     raise source.fault(f"Model: expected a torch.nn.Module, got {type(model)}")
                 arguments = source.call_user_code("get_inputs", file.get_inputs)
@@ -294,7 +298,8 @@ def several(result: Any) -> tuple[Any, ...]:
     return (result,)
 
 
-def _make_model(model: Any, initial: Any) -> Any:
+def make_model(model: Any, initial: Any) -> Any:
+    """Return a `Model` made with what `get_init_inputs` returned, in one of KernelBench's forms."""
     if isinstance(initial, dict):
         return model(**initial)
     if len(initial) == 2 and isinstance(initial[0], list) and isinstance(initial[1], dict):

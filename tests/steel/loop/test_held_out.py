@@ -217,3 +217,13 @@ def test_held_out_sizes_are_within_the_limits_of_the_rival(tmp_path: Path) -> No
     for seed in range(10):
         cases = draw_cases(entry.task, "seed", seed, kernel=entry.kernel())
         assert all(entry.task.extents(each)["cols"] <= 64 for each in sizes_of(cases))
+
+
+def test_held_out_sizes_exist_for_a_size_below_all_declared_ones() -> None:
+    task = Library().entry("softmax").task
+    for seed in range(5):
+        cases = draw_cases(task, "rows=3,cols=7", seed)
+        assert cases.verified.sizes
+        for each in (*cases.timed, *cases.verified.sizes):
+            task.check_size(each)
+            assert max(task.extents(each).values()) <= 2 * 7 + 1

@@ -1,0 +1,1 @@
+"""Profile a neural network, find the tasks of its operations, and run it with their kernels."""
