@@ -54,6 +54,9 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
             "cut": "families/random/top_k_mask",
             "ranks": "families/random/top_k_mask",
             "array_sum": "array_sum",
+            "radix": "families/reduction/sort_long_half",
+            "radix_dispatches": "families/reduction/sort_long",
+            "compaction": "families/reduction/unique",
         },
     ),
     "columns": (

@@ -216,6 +216,18 @@ EXPECTED: dict[str, tuple[Expectation, ...]] = {
             "As many threads as MLX, one barrier a block",
         ),
         Expectation(
+            "sorts of long rows",
+            "sort_long* argsort_long*",
+            "1.5-3",
+            "Four passes, two of half types; MLX merges blocks of 4096 in a pass for each doubling",
+        ),
+        Expectation(
+            "unique",
+            "unique*",
+            "2-4",
+            "The same sort, then four passes; MLX sorts, and scatters with atomics",
+        ),
+        Expectation(
             "sort_rows, argsort_rows",
             "sort_rows argsort_rows",
             "0.4-0.7",

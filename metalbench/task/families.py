@@ -33,6 +33,16 @@ ELEMENTS = {
 }
 
 
+# Rows that no threadgroup has in its memory.
+LONG_ROWS = {
+    "small": {"rows": 2, "cols": 5000},
+    "odd1": {"rows": 3, "cols": 9001},
+    "odd2": {"rows": 1, "cols": 65537},
+    "short": {"rows": 5, "cols": 37},
+    "seed": {"rows": 2, "cols": 131072},
+    "large": {"rows": 1, "cols": 16777216},
+}
+
 # Declare elementwise tasks on one matrix or several.
 
 
@@ -253,3 +263,36 @@ def multiply_by_expert(x: Any, w: Any, expert: Any, *, ordered: bool = False) ->
         x[..., None, :], w.swapaxes(-1, -2), rhs_indices=expert, sorted_indices=ordered
     )
     return found[..., 0, :].astype(dtype)
+
+
+# The different values of rows of integers.
+
+
+def distinct_values(x: Array) -> tuple[Array, Array, Array]:
+    """Return for every row its values, how often each occurs, and how many there are.
+
+    The first two have the shape of `x`, and 0 behind the last value.
+    """
+    values, lengths = np.zeros_like(x), np.zeros(x.shape, np.uint32)
+    number = np.zeros(len(x), np.uint32)
+    for row, elements in enumerate(x):
+        found, counts = np.unique(elements, return_counts=True)
+        number[row] = len(found)
+        values[row, : len(found)], lengths[row, : len(found)] = found, counts
+    return values, lengths, number
+
+
+def mlx_distinct_values(x: Any) -> tuple[Any, Any, Any]:
+    """Return the same by MLX: a sort, then scatters to the numbers of runs."""
+    rows, cols = x.shape
+    in_order = mx.sort(x, axis=-1)
+    is_first = mx.concatenate(
+        [mx.ones((rows, 1), mx.bool_), in_order[:, 1:] != in_order[:, :-1]], axis=1
+    )
+    places = mx.cumsum(is_first.astype(mx.uint32), axis=1) - 1
+    places += mx.arange(0, rows * cols, cols, dtype=mx.uint32)[:, None]
+    firsts = mx.where(is_first, in_order, 0)
+    values = mx.zeros(rows * cols, x.dtype).at[places.flatten()].add(firsts.flatten())
+    lengths = mx.zeros(rows * cols, mx.uint32).at[places.flatten()].add(1)
+    number = mx.sum(is_first, axis=1).astype(mx.uint32)
+    return values.reshape(x.shape), lengths.reshape(x.shape), number

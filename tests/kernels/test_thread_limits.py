@@ -11,7 +11,7 @@ from metalbench.expression import Expression, parse
 from metalbench.kernel.header import Dispatch, Kernel
 from metalbench.kernel.library import Entry, Library
 from metalbench.kernel.prepare import count_threads
-from metalbench.kernel.source_files import library_folder
+from metalbench.kernel.source_files import find_included_headers, library_folder
 
 # Without the attribute Metal's compiler chooses the registers of a thread by itself. A pipeline
 # then takes only 384 threads in the worst cases seen on Apple GPUs.
@@ -70,7 +70,9 @@ def threads_and_values(
 
 def read_thread_limit(kernel: Kernel, function: str) -> Expression | None:
     """Return what the attribute of a function has; None without the attribute."""
-    found = re.search(_ATTRIBUTE.format(function), kernel.source)
+    # A header may have entry points that several kernels share.
+    texts = [kernel.source, *(path.read_text() for path in find_included_headers(kernel.source))]
+    found = re.search(_ATTRIBUTE.format(function), "\n".join(texts))
     return parse(found[1]) if found else None
 
 

@@ -1,0 +1,1 @@
+// kernel: sort_long_half.metal indices

@@ -1,0 +1,1 @@
+// kernel: sort_long.metal uint32

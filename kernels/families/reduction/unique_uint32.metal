@@ -1,0 +1,1 @@
+// kernel: unique.metal uint32

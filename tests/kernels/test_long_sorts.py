@@ -1,0 +1,87 @@
+"""Sorts of long rows at the ends of blocks, for special values, and in the worst orders."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from kernel_results import run_kernel
+
+from metalbench.task.dtypes import dtype as element_type
+
+# Keys of a threadgroup with 8 a thread, which is the default.
+BLOCK = 2048
+
+
+def orders(count: int) -> dict[str, np.ndarray]:
+    """Integers whose digits are all equal, ascend, descend, or differ in one byte only."""
+    ascending = np.arange(count, dtype=np.int32) - count // 2
+    return {
+        "equal": np.full(count, -7, np.int32),
+        "ascending": ascending,
+        "descending": ascending[::-1].copy(),
+        "last byte": (ascending % 3) << 24,
+        "extremes": np.where(ascending % 2, np.int32(2**31 - 1), np.int32(-(2**31))),
+    }
+
+
+@pytest.mark.parametrize("count", [1, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK + 5])
+def test_sort_and_argsort_of_integers(count: int) -> None:
+    x = np.stack(list(orders(count).values()))
+    size = f"rows={len(x)},cols={count}"
+    found = run_kernel("sort_long_int32", size, x=x)["y"]
+    np.testing.assert_array_equal(found, np.sort(x, axis=1))
+    found = run_kernel("argsort_long_int32", size, x=x)["y"]
+    np.testing.assert_array_equal(found, np.argsort(x, axis=1, kind="stable"))
+
+
+def special_floats(count: int) -> np.ndarray:
+    random = np.random.default_rng(5)
+    values = np.array([0.0, -0.0, np.inf, -np.inf, 1e-45, -1e-45, 3e38, -3e38, 1, -1], np.float32)
+    return values[random.integers(0, len(values), count)]
+
+
+def test_floats_keep_zeros_subnormals_and_infinities() -> None:
+    x = special_floats(5000)
+    x[::97] = np.nan
+    found = run_kernel("sort_long", "rows=1,cols=5000", x=x[None])["y"][0]
+    np.testing.assert_array_equal(found, np.sort(x))
+    zeros = found[found == 0]
+    signs = np.signbit(zeros)
+    assert signs.any()
+    # Zeros below zero are first.
+    assert (signs == np.sort(signs)[::-1]).all()
+    assert signs.sum() == np.signbit(x[x == 0]).sum()
+
+
+def test_indices_of_equal_zeros_keep_their_order() -> None:
+    x = special_floats(5000)
+    found = run_kernel("argsort_long", "rows=1,cols=5000", x=x[None])["y"][0]
+    np.testing.assert_array_equal(found, np.argsort(x, kind="stable"))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_all_numbers_of_a_half_type(dtype: str) -> None:
+    bits = np.random.default_rng(6).permutation(2**16).astype(np.uint16)
+    x = bits.view(element_type(dtype).numpy)
+    size = f"rows=1,cols={len(x)}"
+    found = run_kernel("sort_long_half", size, dtype=dtype, x=x[None])["y"][0].astype(np.float32)
+    np.testing.assert_array_equal(found, np.sort(x.astype(np.float32)))
+    wide = np.where(np.isnan(x.astype(np.float32)), np.inf, x.astype(np.float32))
+    finite = x[np.isfinite(wide)]
+    size = f"rows=1,cols={len(finite)}"
+    found = run_kernel("argsort_long_half", size, dtype=dtype, x=finite[None])["y"][0]
+    np.testing.assert_array_equal(found, np.argsort(finite.astype(np.float32), kind="stable"))
+
+
+@pytest.mark.parametrize("count", [1, 1024, 1025, 5000])
+def test_unique(count: int) -> None:
+    x = np.stack(list(orders(count).values()))
+    found = run_kernel("unique", f"rows={len(x)},cols={count}", x=x)
+    for row, elements in enumerate(x):
+        values, lengths = np.unique(elements, return_counts=True)
+        number = len(values)
+        assert found["number"][row] == number
+        np.testing.assert_array_equal(found["values"][row, :number], values)
+        np.testing.assert_array_equal(found["lengths"][row, :number], lengths)
+        assert not found["values"][row, number:].any()
+        assert not found["lengths"][row, number:].any()
