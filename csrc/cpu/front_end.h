@@ -15,8 +15,8 @@ namespace metalbench::cpu {
 struct SourceLine {
   std::string file;
   std::uint32_t line = 0;
-  std::string
-      call;  // of code of a header, the line of the kernel's file that calls it: "k.metal:7"
+  // The line of the kernel's file that calls this code of a header: "k.metal:7". Else empty.
+  std::string call;
 };
 
 // Shape of the threadgroups that an entry of a vectorised kernel supports. One call runs `width`

@@ -230,6 +230,8 @@ def _emit_reflection(source: str, filename: str, options: dict[str, Any]) -> int
         device = _core.open("cpu")
     library = _library(device, source, filename, options, checked=options["checked"])
     pipelines, faults = _pipelines(library, options)
+    if not library.functions:
+        faults = _check_without_kernels(device, source, filename, options)
     out = console()
     _tell(filename, library, faults)
     out.print(reflection(pipelines, device, terminal=out.is_terminal))
@@ -265,6 +267,23 @@ def _library(
         checked=checked,
         fast_math=not options["safe_math"],
     )
+
+
+# Compiling a kernel compiles the functions of its file.
+_EMPTY_KERNEL = "\nkernel void metalbench_empty_kernel() {}\n"
+
+
+def _check_without_kernels(
+    device: Device, source: str, filename: str, options: dict[str, Any]
+) -> list[str]:
+    """Return the error of a file that has no kernels, such as a header; none if it compiles."""
+    from metalbench.errors import CompileError
+
+    try:
+        _library(device, source + _EMPTY_KERNEL, filename, options, checked=False).pipeline()
+    except CompileError as error:
+        return [str(error)]
+    return []
 
 
 def _tell(filename: str, library: Library, faults: Iterable[str]) -> None:

@@ -34,8 +34,8 @@ Examples:
 @click.option(
     "--standalone",
     is_flag=True,
-    help="One file that needs no other: headers inlined, values in place of macros. Required: no "
-    "other form exists yet.",
+    help="One file that needs no other: headers inlined, values in place of macros. It is the "
+    "default, and the only form so far.",
 )
 @dtype_option(help="Element type; by default the kernel's first.")
 @click.option(
@@ -77,8 +77,6 @@ def export(name: str, **options: Any) -> None:
     from metalbench.kernel.host_code import plan_host_code
     from metalbench.kernel.library import find
 
-    if not options["standalone"]:
-        raise click.UsageError("expected --standalone, the only form so far")
     (entry,) = find([name], None, options["kernels"])
     kernel = entry.kernel().on(("metal",))
     chosen = dict(dtype_name=options["dtype"], tunables=options["tunables"])

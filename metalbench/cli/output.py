@@ -121,6 +121,7 @@ def export(
     """
     from metalbench.report.ci import to_junit, to_markdown
     from metalbench.report.export import to_csv, to_json
+    from metalbench.report.results import sort_results
 
     def write_page() -> str:
         from metalbench.report.page.document import to_html
@@ -149,7 +150,7 @@ def export(
     forms: dict[str, Callable[[], str]] = {
         "json": lambda: to_json(results, facts, here, dict(config.recorded)),
         "csv": lambda: to_csv(results),
-        "markdown": lambda: to_markdown(results, seconds, slower),
+        "markdown": lambda: to_markdown(sort_results(results, config.sort), seconds, slower),
         "html": write_page,
         "junitxml": lambda: to_junit(results, slower),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,8 +29,10 @@ from metalbench.cli.reporting import print_untried, progress_on
 
 if TYPE_CHECKING:
     from metalbench.cli.machine import Machine
+    from metalbench.kernel.library import Entry
     from metalbench.report.sweep import SweepReport
     from metalbench.run.runner import Outcome
+    from metalbench.run.sweep import SweepAxis
 
 EXAMPLES = """\b
 Examples:
@@ -85,17 +88,23 @@ def sweep(ctx: click.Context, /, name: str, **options: Any) -> None:
 
     Exit codes: 0 all correct; 1 otherwise; 2 wrong usage or environment; 130 interrupted.
     """
+    from metalbench.kernel.library import find
     from metalbench.report.chart import write_svg
     from metalbench.report.console import console
     from metalbench.report.results import failures
     from metalbench.report.sweep import to_csv
+    from metalbench.run.sweep import list_sizes, parse_axis
 
+    # Read the command line before the machine is opened.
+    (entry,) = find([name], None, options["kernels"])
+    axes = [parse_axis(each) for each in options["params"]]
+    list_sizes(entry.task, options["size"] or entry.task.headline, axes)
     piped = str(options["csv_file"]) == "-"
     out, log = console(to_stderr=piped), console(to_stderr=True)
     options["command_line"] = ctx.meta.get(COMMAND_LINE, "")
     with open_machine(MachineConfig.of(options)) as machine:
         machine.warn(log)
-        report, outcome = _run_sweep(machine, name, options)
+        report, outcome = _run_sweep(machine, entry, axes, options)
     if report.results:
         out.print(report.table(terminal=out.is_terminal))
     if any(each.failures for each in report.results):
@@ -111,20 +120,19 @@ def sweep(ctx: click.Context, /, name: str, **options: Any) -> None:
     ctx.exit(2 if outcome.untried else int(not outcome.correct))
 
 
-def _run_sweep(machine: Machine, name: str, options: dict[str, Any]) -> tuple[SweepReport, Outcome]:
-    from metalbench.kernel.library import find
+def _run_sweep(
+    machine: Machine, entry: Entry, axes: Sequence[SweepAxis], options: dict[str, Any]
+) -> tuple[SweepReport, Outcome]:
     from metalbench.measure.measurement import Plan
     from metalbench.report.console import console
     from metalbench.report.summary import control_discoveries
     from metalbench.report.sweep import SweepReport
     from metalbench.run.runner import run
-    from metalbench.run.sweep import list_sizes, parse_axis
+    from metalbench.run.sweep import list_sizes
     from metalbench.run.trial import Trial
     from metalbench.store.database import store_path
     from metalbench.store.store import Store
 
-    (entry,) = find([name], None, options["kernels"])
-    axes = [parse_axis(each) for each in options["params"]]
     base = options["size"] or entry.task.headline_on(machine.device)
     sizes = list_sizes(entry.task, base, axes)
     kernel = replace(
@@ -156,4 +164,4 @@ def _run_sweep(machine: Machine, name: str, options: dict[str, Any]) -> tuple[Sw
             attempts=machine.attempts,
         )
     outcome = replace(outcome, results=control_discoveries(outcome.results))
-    return SweepReport(name, options["dtype"], axes, outcome.results), outcome
+    return SweepReport(entry.name, options["dtype"], axes, outcome.results), outcome

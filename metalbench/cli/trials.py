@@ -57,6 +57,9 @@ def list_trials_of_files(
             if config.task is not None:
                 raise
             hint = str(error).partition("; ")[2]
+            task_file = path.with_name(f"{name}.py")
+            if path.suffix == METAL and task_file.exists():
+                hint = f"for {task_file}: --kernels {path.parent}, and {name} in place of the file"
             raise DeclarationError(
                 f"{path}: there is no task {name!r}; name the task with --task NAME ({hint}). A "
                 f"file without a task has no right results: `metalbench check {path}` and "

@@ -373,6 +373,18 @@ def has_directives(source: str) -> bool:
     return False
 
 
+_KERNEL = re.compile(r"\bkernel\b[^(){};]*\bvoid\s+(\w+)\s*\(")
+
+
+def _propose_dispatch(source: str) -> str:
+    """Return a dispatch line of the source's first kernel, else the form of such lines."""
+    found = _KERNEL.search(source)
+    if found is None:
+        return LINE_FORMS["dispatch"]
+    line = f"`// dispatch: {found[1]} threads_in_grid=(n) threads=(256)`, where n are the threads,"
+    return f"{line} or {LINE_FORMS['dispatch'].replace(' kernel ', f' {found[1]} ')}"
+
+
 class Header:
     """Collects the lines of one header."""
 
@@ -415,7 +427,7 @@ class Header:
                 self.prose.append(text.strip(" /"))
         if not self.dispatches:
             self._line = 1
-            raise self._error(f"no dispatch line; add {LINE_FORMS['dispatch']} to the header")
+            raise self._error(f"no dispatch line; add {_propose_dispatch(source)} above the code")
         fault = find_fault(self.defaults, self.tunables, self.dtypes or ("float32",))
         if fault:
             self._line, message = fault

@@ -248,6 +248,8 @@ class Library:
             hint = suggestion(name, self._entries)
             if not hint.startswith("did"):
                 hint = "`metalbench list` shows all"
+                if Path(name).is_dir():
+                    hint = f"it is a folder: --kernels {name} reads the tasks and kernels in it"
             raise DeclarationError(f"unknown kernel {name!r}; {hint}")
         return self._entries[name]
 

@@ -111,7 +111,7 @@ def _markdown_lines(comparison: RunComparison, *, only_changes: bool) -> Iterato
         yield from ("", *_markdown_table(comparison, changed, comparison.incorrect))
     if others and not only_changes:
         kernels = numbers.count(len(others), "kernel")
-        yield f"\n<details><summary>{kernels} without a change</summary>\n"
+        yield f"\n<details><summary>{kernels} without a significant change</summary>\n"
         yield from (*_markdown_table(comparison, others), "\n</details>")
     for name, why in comparison.left_out:
         yield f"\n**{markdown_cell(name)}: left out**: {markdown_text(why)}."

@@ -377,7 +377,8 @@ def full_report(result: Result, target: Target, machine_roof: str = "") -> Group
         blocks.append(_section("Throughput", _throughput(result, machine_roof)))
         blocks.append(_section("Scores", _scores(result.analysis, target)))
     if result.counted is not None:
-        blocks.append(_section("Bytes of one pass", _bytes(result.counted)))
+        title = f"Bytes of one pass at the size {result.counted.size}"
+        blocks.append(_section(title, _bytes(result.counted)))
     return Group(*blocks)
 
 
@@ -585,18 +586,19 @@ def _bytes(counted: CountedBytes) -> Rows:
     ratio = (
         "" if math.isnan(counted.ratio) else f", {numbers.significant(counted.ratio)} x declared"
     )
-    why = "that was timed" if counted.timed else f"{counted.size}, for the timed one takes too long"
     yield "declared", f"{numbers.size(counted.declared)} must move at least"
     yield (
         "counted",
         f"{numbers.size(counted.read)} read, {numbers.size(counted.written)} written{ratio}: what "
-        f"threads ask for, in the source, at the size {why}",
+        "threads request in the source",
     )
     yield (
         "touched",
         f"{numbers.size(counted.unique_read)} read, {numbers.size(counted.unique_written)} written "
         "at least once in a dispatch",
     )
+    if not counted.timed:
+        yield "size", f"{counted.size}: counting at the timed size takes too long"
 
 
 def _roofline(found: Roofline) -> str | Text:

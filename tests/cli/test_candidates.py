@@ -52,6 +52,9 @@ def test_a_metal_file_is_a_kernel_for_the_named_task(tmp_path: Path) -> None:
     told = run(tmp_path, KERNEL, name="answer.metal")
     assert told.exit_code == 2
     assert "answer.metal: there is no task 'answer'; name the task with --task" in told.output
+    (tmp_path / "answer.py").write_text("a task")
+    told = run(tmp_path, KERNEL, name="answer.metal")
+    assert f"(for {tmp_path / 'answer.py'}: --kernels {tmp_path}, and answer in" in told.output
     told = CliRunner().invoke(main, ["run", str(tmp_path / "none.metal"), "--task", "relu"])
     assert told.exit_code == 2
     assert "none.metal: there is no such file" in told.output

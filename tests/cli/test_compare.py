@@ -318,7 +318,7 @@ def test_comparisons_of_runs_are_written_as_markdown(tmp_path: Path) -> None:
     assert [row.split(" | ")[0].strip("| ") for row in rows] == ["relu", "softmax", "gelu"]
     assert "**SLOWER** |" in rows[0]
     assert "| FASTER |" in rows[1]
-    folded = lines.index("<details><summary>1 kernel without a change</summary>")
+    folded = lines.index("<details><summary>1 kernel without a significant change</summary>")
     assert lines.index(rows[1]) < folded < lines.index(rows[2])
     assert lines[-1].startswith("Times are host times of a simulation")
     brief = command("summary", "latest~1", "--db", db, "--markdown", "-")

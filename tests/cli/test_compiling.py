@@ -152,6 +152,11 @@ def test_compile_checks_a_file_without_kernels(file: Path) -> None:
     result = command(file.with_name("scale.h"))
     assert (result.exit_code, result.stdout.strip()) == (0, "")
     assert "scale.h: has no kernel" in result.stderr
+    wrong = file.with_name("wrong.h")
+    wrong.write_text("inline float twice(float x) {\n  return 2 * y;\n}\n")
+    result = command(wrong)
+    assert result.exit_code == 1
+    assert "wrong.h:2:14: error: use of undeclared identifier 'y'" in result.stderr
 
 
 @pytest.mark.parametrize(

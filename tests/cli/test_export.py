@@ -32,10 +32,11 @@ def test_export_writes_nothing_if_the_asked_host_cannot(tmp_path):
     assert not (tmp_path / "new").exists()
 
 
-def test_export_wants_a_form():
-    result = run("relu")
-    assert result.exit_code == 2
-    assert "expected --standalone" in result.output
+def test_export_is_standalone_by_default(tmp_path):
+    for folder, options in (("one", []), ("other", ["--standalone"])):
+        assert run("relu", *options, "-o", str(tmp_path / folder)).exit_code == 0
+    texts = [(tmp_path / folder / "relu.metal").read_text() for folder in ("one", "other")]
+    assert texts[0] == texts[1]
 
 
 def test_export_replaces_a_file_only_if_told(tmp_path):

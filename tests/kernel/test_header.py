@@ -186,6 +186,7 @@ GRID = "threadgroups=(1) threads=(1)"
     ("header", "message"),
     [
         ("// Nothing.", r"f.metal:1: no dispatch line; add `// dispatch: kernel"),
+        ("kernel void f(int x) {}", "add `// dispatch: f threads_in_grid=.* or `// dispatch: f th"),
         ("// dispatch: f", r"f.metal:1:15: expected exactly one of threadgroups= and"),
         ("// dispatch: f threads=(1)", "expected exactly one of threadgroups="),
         ("// dispatch: f threadgroups=(1)", r"f.metal:1:32: expected threads=, got the end"),

@@ -222,11 +222,13 @@ def test_problems_of_suites_are_marked_as_unsolved(tmp_path):
     assert not library.entry("relu").unsolved
 
 
-def test_an_unknown_name_is_reported_with_a_suggestion():
+def test_an_unknown_name_is_reported_with_a_suggestion(tmp_path):
     with pytest.raises(DeclarationError, match="unknown kernel 'sofmax'; did you mean 'softmax'"):
         find(["sofmax"])
     with pytest.raises(DeclarationError, match="unknown kernel 'xyzzy'; `metalbench list`"):
         find(["xyzzy"])
+    with pytest.raises(DeclarationError, match="unknown kernel '.*'; it is a folder: --kernels "):
+        find([str(tmp_path)])
     with pytest.raises(DeclarationError, match="unknown set 'comon'; did you mean 'common'"):
         find([], "comon")
 
