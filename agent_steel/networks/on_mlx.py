@@ -16,7 +16,6 @@ from typing import Any
 import mlx.core as mx
 import numpy as np
 from mlx.nn.layers.base import Module
-from mlx.utils import tree_map
 
 from agent_steel.networks.operation import (
     ArrayType,
@@ -27,9 +26,10 @@ from agent_steel.networks.operation import (
     Run,
     Values,
 )
-from metalbench.errors import MetalBenchError
+from metalbench.errors import MetalBenchError, TaskError
 from metalbench.kernelbench.pytorch.module import ModuleSource, several
 from metalbench.mlx.call import NoValue, as_numpy, to_mlx
+from metalbench.reference.mlx_function import trace
 
 SEED = 0
 LEAST_PASSES, MOST_PASSES = 3, 100
@@ -275,29 +275,29 @@ class MlxNetwork:
         return [_to_numpy(each).copy() for each in several(run()) if isinstance(each, mx.array)]
 
     def exact_outputs(self) -> list[Values] | None:
-        """Return the outputs of the module in float64 on the processor.
+        """Return the outputs of the module's graph in float64, by NumPy.
 
-        None if it does not run so, and if its results depend on the random seed.
+        None if a primitive has no float64 form, and if its results depend on the random seed.
         """
         first = self.outputs(self.run)
         mx.random.seed(SEED + 1)
         second = [_to_numpy(each) for each in several(self.run()) if isinstance(each, mx.array)]
         if not all(map(np.array_equal, first, second)):
             return None
-        parameters = self._model.parameters()
+        arrays = [each for each in self._arguments if isinstance(each, mx.array)]
+
+        def forward(*given: mx.array) -> Any:
+            left = iter(given)
+            return self._model(
+                *(next(left) if isinstance(each, mx.array) else each for each in self._arguments)
+            )
+
         try:
-            with mx.stream(mx.cpu):
-                self._model.update(tree_map(_widen, parameters))
-                found = several(self._model(*map(_widen, self._arguments)))
-                arrays = [each for each in found if isinstance(each, mx.array)]
-                mx.eval(arrays)
-        except Exception:  # the user's code: it may need float32
+            # MLX's own float64 has functions of single precision.
+            found = trace(forward, arrays).evaluate(list(map(_to_numpy, arrays)))
+        except TaskError:
             return None
-        finally:
-            self._model.update(parameters)
-        if any(each.dtype in (mx.float32, mx.float16, mx.bfloat16) for each in arrays):
-            return None
-        return [np.array(each) for each in arrays]
+        return list(found)
 
 
 class _Recorder:
@@ -375,8 +375,3 @@ def _to_numpy(array: mx.array) -> Values:
         raise
     except MetalBenchError:
         return np.array(array)
-
-
-def _widen(value: Any) -> Any:
-    is_float = isinstance(value, mx.array) and mx.issubdtype(value.dtype, mx.floating)
-    return value.astype(mx.float64) if is_float else value
