@@ -22,6 +22,7 @@ from metalbench.cli.options import (
     time_option,
 )
 from metalbench.cli.output import is_taken, table_options, write_text
+from metalbench.safe_text import terminal_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from metalbench.store.history import Evaluation
     from metalbench.store.store import Store
 
+# Files that are not samples and are named in a message.
+MOST_NAMED = 5
 EXAMPLES = """\b
 Examples:
   metalbench evaluate runs/a
@@ -104,7 +107,13 @@ def evaluate(ctx: click.Context, /, folder: Path, **options: Any) -> None:
     from metalbench.cli.machine import open_seats
     from metalbench.kernel.library import Library
     from metalbench.kernelbench.evaluate import Evaluator
-    from metalbench.kernelbench.folder import collect, find_samples, read_plan, select_problems
+    from metalbench.kernelbench.folder import (
+        collect,
+        find_misplaced_files,
+        find_samples,
+        read_plan,
+        select_problems,
+    )
     from metalbench.kernelbench.trials import make_jobs, select_evaluated, select_remaining
     from metalbench.report.console import console
     from metalbench.store.database import store_path
@@ -130,7 +139,8 @@ def evaluate(ctx: click.Context, /, folder: Path, **options: Any) -> None:
         jobs, untried = make_jobs(samples, plan, library)
         known = [] if options["again"] else store.evaluations(plan.id)
         left = select_remaining(jobs, known, facts, conditions)
-        _print_plan(log, plan, jobs, left)
+        _print_plan(log, plan, jobs, left, is_part=options["problems"] is not None)
+        _print_misplaced(log, find_misplaced_files(folder))
         evaluation = Evaluator(facts, conditions, seats)
         if left:
             run = store.begin_run(make_plain(options), facts, environment)
@@ -158,11 +168,38 @@ def _conditions(options: Mapping[str, Any]) -> TrialConditions:
 
 
 def _print_plan(
-    log: Console, plan: SamplePlan, jobs: Sequence[EvaluationJob], left: Sequence[EvaluationJob]
+    log: Console,
+    plan: SamplePlan,
+    jobs: Sequence[EvaluationJob],
+    left: Sequence[EvaluationJob],
+    *,
+    is_part: bool,
 ) -> None:
+    """Print how many samples there are, and how many were evaluated before.
+
+    With `is_part` they are those of --problems.
+    """
+    from metalbench.report.numbers import count
+
     planned = plan.samples * sum(map(len, plan.problems.values()))
-    text = f"{len(jobs)} of {planned} samples are here, {len(jobs) - len(left)} evaluated before"
-    log.print(text, highlight=False)
+    found = f"{len(jobs)} of {planned} samples are here"
+    if is_part:
+        found = f"{count(len(jobs), 'sample')} of these problems"
+    log.print(f"{found}, {len(jobs) - len(left)} evaluated before", highlight=False)
+
+
+def _print_misplaced(log: Console, files: Sequence[Path]) -> None:
+    from metalbench.report.numbers import count
+
+    if files:
+        names = ", ".join(map(str, files[:MOST_NAMED])) + (", ..." if files[MOST_NAMED:] else "")
+        log.print(
+            f"Left out {count(len(files), 'file')}: {terminal_text(names)}; expected names such as "
+            "level_1/problem_7/sample_0.metal",
+            soft_wrap=True,
+            markup=False,
+            highlight=False,
+        )
 
 
 def _report(done: Sequence[Evaluation], options: Mapping[str, Any]) -> None:

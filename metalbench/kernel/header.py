@@ -381,7 +381,7 @@ def _propose_dispatch(source: str) -> str:
     found = _KERNEL.search(source)
     if found is None:
         return LINE_FORMS["dispatch"]
-    line = f"`// dispatch: {found[1]} threads_in_grid=(n) threads=(256)`, where n are the threads,"
+    line = f"`// dispatch: {found[1]} threads_in_grid=(n) threads=(256)` for n threads,"
     return f"{line} or {LINE_FORMS['dispatch'].replace(' kernel ', f' {found[1]} ')}"
 
 

@@ -148,6 +148,17 @@ def find_samples(root: Path) -> list[SampleFile]:
     return sorted(found, key=lambda each: (each.level, each.problem, each.number))
 
 
+def find_misplaced_files(root: Path) -> list[Path]:
+    """Return the .metal and .py files of a folder, relative to it, that are not samples."""
+    files = (each for depth in ("*", "*/*", "*/*/*") for each in root.glob(depth))
+    return sorted(
+        each.relative_to(root)
+        for each in files
+        if each.suffix in (".metal", ".py")
+        and not (_SAMPLE.fullmatch(each.name) and _PROBLEM.fullmatch(each.parent.name))
+    )
+
+
 def select_problems(found: Sequence[SampleFile], pattern: str | None) -> list[SampleFile]:
     """Return the samples whose ``level_1/problem_7`` matches a glob pattern, all for None.
 

@@ -18,7 +18,7 @@ from metalbench.kernelbench.answers import (
     decode_text,
     parse_sample,
 )
-from metalbench.kernelbench.folder import SampleFile, SamplePlan, get_set_name
+from metalbench.kernelbench.folder import SampleFile, SamplePlan, get_level_name, get_set_name
 from metalbench.measure.measurement import Plan as Sampling
 from metalbench.run.trial import ALL, Stage, Trial, describe_case
 from metalbench.store.history import Evaluation, SampleOutcome, SamplePlace
@@ -61,7 +61,7 @@ class EvaluationJob:
 def _find_level_tasks(level: str, library: Library) -> list[Entry]:
     known, name = library.sets(), get_set_name(level)
     if name not in known:
-        hint = suggestion(name, known)
+        hint = suggestion(level, map(get_level_name, known))
         raise DeclarationError(f"{level}: expected level_N, or a set of tasks; {hint}")
     return [library.entry(each) for each in library.names(name)]
 

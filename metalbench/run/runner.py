@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
@@ -84,10 +85,15 @@ def run(
     results: list[Result] = []
     untried: list[str] = []
     ended = "finished"
+    # Kernels with several sizes are shown with the size.
+    several = Counter((each.entry.name, each.dtype) for each in trials)
     try:
         with attempts or _try_in_process(device) as place:
             for index, trial in enumerate(trials):
-                observer.kernel_started(index, len(trials), trial.entry.name, trial.dtype)
+                shown = trial.entry.name
+                if trial.size and several[shown, trial.dtype] > 1:
+                    shown = f"{shown} {trial.size}"
+                observer.kernel_started(index, len(trials), shown, trial.dtype)
                 following = trials[index + 1 : index + 1 + AHEAD]
                 # Compile, verify, measure and verify again.
                 result = None

@@ -227,7 +227,7 @@ def test_an_unknown_name_is_reported_with_a_suggestion(tmp_path):
         find(["sofmax"])
     with pytest.raises(DeclarationError, match="unknown kernel 'xyzzy'; `metalbench list`"):
         find(["xyzzy"])
-    with pytest.raises(DeclarationError, match="unknown kernel '.*'; it is a folder: --kernels "):
+    with pytest.raises(DeclarationError, match=r"unknown kernel '.*'; it is a folder: --kernels "):
         find([str(tmp_path)])
     with pytest.raises(DeclarationError, match="unknown set 'comon'; did you mean 'common'"):
         find([], "comon")

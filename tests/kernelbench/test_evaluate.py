@@ -203,6 +203,20 @@ def test_evaluate_reports_bad_folders_and_ks(tmp_path: Path) -> None:
     told = shell.evaluate()
     assert told.exit_code == 2
     assert "tinny: expected level_N, or a set of tasks; did you mean 'tiny'" in told.output
+    (shell.root / "tinny").rename(shell.root / "levle_2")
+    assert "or a set of tasks; did you mean 'level_2'" in shell.evaluate().output
+
+
+def test_evaluate_names_misplaced_files_and_counts_the_chosen_samples(tmp_path: Path) -> None:
+    shell = Shell(tmp_path, [[samples.PROSE], [samples.PROSE]])
+    (shell.root / samples.SET / "problem_1" / "answer.metal").write_text(samples.RIGHT)
+    (shell.root / samples.SET / "prob_3").mkdir()
+    (shell.root / samples.SET / "prob_3" / "sample_0.metal").write_text(samples.RIGHT)
+    done = shell.evaluate("--problems", "problem_1")
+    assert done.exit_code == 0, done.output
+    assert "1 sample of these problems, 0 evaluated before" in done.output
+    names = f"{samples.SET}/prob_3/sample_0.metal, {samples.SET}/problem_1/answer.metal"
+    assert f"Left out 2 files: {names}; expected names such as level_1" in done.output
 
 
 @pytest.mark.slow

@@ -126,6 +126,11 @@ def test_the_observer_sees_every_kernel_in_order(store: Store, script: Any) -> N
 
     runner.run(DEVICE, TRIALS, store, environment(), Watching(), recorded_options={})
     assert seen == [(0, 3, "relu"), (1, 3, "gelu"), (2, 3, "softmax")]
+    # Of a kernel with several sizes the size is shown.
+    script(correct("relu"), correct("relu"), correct("gelu"))
+    sizes = [*(replace(TRIALS[0], size=each) for each in ("seed", "n=7")), TRIALS[1]]
+    runner.run(DEVICE, sizes, store, environment(), Watching(), recorded_options={})
+    assert seen[3:] == [(0, 3, "relu seed"), (1, 3, "relu n=7"), (2, 3, "gelu")]
 
 
 def test_an_unexpected_error_of_one_kernel_is_its_result(
