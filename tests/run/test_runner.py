@@ -22,9 +22,10 @@ from metalbench.store.store import Store
 DEVICE = SimpleNamespace(kind="cpu", name="Example CPU", chip=None, cores=2, capabilities={})
 
 
-def trial(task: str) -> Any:
+def trial(task: str, size: str | None = None) -> Any:
     kernel = SimpleNamespace(is_python=False)
-    return SimpleNamespace(entry=SimpleNamespace(name=task), kernel=kernel, dtype="float32")
+    entry = SimpleNamespace(name=task)
+    return SimpleNamespace(entry=entry, kernel=kernel, dtype="float32", size=size)
 
 
 TRIALS = [trial("relu"), trial("gelu"), trial("softmax")]
@@ -128,7 +129,7 @@ def test_the_observer_sees_every_kernel_in_order(store: Store, script: Any) -> N
     assert seen == [(0, 3, "relu"), (1, 3, "gelu"), (2, 3, "softmax")]
     # Of a kernel with several sizes the size is shown.
     script(correct("relu"), correct("relu"), correct("gelu"))
-    sizes = [*(replace(TRIALS[0], size=each) for each in ("seed", "n=7")), TRIALS[1]]
+    sizes = [trial("relu", "seed"), trial("relu", "n=7"), trial("gelu", "seed")]
     runner.run(DEVICE, sizes, store, environment(), Watching(), recorded_options={})
     assert seen[3:] == [(0, 3, "relu seed"), (1, 3, "relu n=7"), (2, 3, "gelu")]
 
