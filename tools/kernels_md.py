@@ -540,6 +540,12 @@ EXPECTED: dict[str, tuple[Expectation, ...]] = {
             "100-1000",
             "Limbs in registers; MLX has no integers of more than 64 bits, Python is the reference",
         ),
+        Expectation(
+            "number-theoretic transforms",
+            "intt_goldilocks ntt_babybear ntt_goldilocks",
+            "20-60",
+            "Two passes over memory; MLX has some thirty operations for each level",
+        ),
     ),
     "science": (
         Expectation(

@@ -67,3 +67,85 @@ def map_residues(function: Callable[..., int], prime: int, *arrays: Array) -> Ar
     """Return `function` of the numbers of each array, modulo `prime`, with limbs as theirs."""
     rows = zip(*map(to_integers, arrays), strict=True)
     return to_limbs([function(*row) % prime for row in rows], *arrays[0].shape)
+
+
+# Number-theoretic transforms, in NumPy or MLX, for primes of at most 64 bits.
+
+TRANSFORMS = {
+    "small": {"batch": 2, "high": 16, "low": 8},
+    "odd1": {"batch": 3, "high": 64, "low": 32},
+    "odd2": {"batch": 1, "high": 8, "low": 512},
+    "seed": {"batch": 4, "high": 128, "low": 128},
+    "large": {"batch": 16, "high": 1024, "low": 1024},
+}
+
+
+def draw_transform(random: np.random.Generator) -> Mapping[str, int]:
+    """Return a random size of a transform: powers of two, up to those of the size `seed`."""
+    high, low = (2 ** int(each) for each in random.integers(1, 8, 2))
+    return {"batch": int(random.integers(1, 5)), "high": high, "low": low}
+
+
+def below(*dims: str | int, prime: int, dtype: str) -> Input:
+    """Return numbers below `prime`, of which one in 16 is 0, 1, or at the upper end."""
+    edges = np.array([0, 1, prime - 1, prime - 2, 2**32 - 1], np.uint64) % np.uint64(prime)
+    plain = integers(*dims, high=2, dtype=dtype)
+
+    def draw(
+        random: np.random.Generator, shape: tuple[int, ...], values: Mapping[str, int]
+    ) -> Array:
+        drawn = random.integers(0, prime, shape, dtype=np.uint64)
+        chosen = random.integers(0, 16 * len(edges), shape)
+        drawn = np.where(chosen < len(edges), edges[chosen % len(edges)], drawn)
+        return drawn.astype(dtype)
+
+    return replace(plain, draw=draw, distribution=f"below {prime}")
+
+
+def multiply(a: Any, b: Any, prime: int, xp: Any) -> Any:
+    """Return products of uint64 modulo `prime`: below 2^32, or Goldilocks. `xp` is the module."""
+    if prime < 2**32:
+        return a * b % prime
+    mask = 2**32 - 1
+    low, middle = (a & mask) * (b & mask), (a >> 32) * (b & mask)
+    middle = middle + (low >> 32)
+    other = (a & mask) * (b >> 32) + (middle & mask)
+    high = (a >> 32) * (b >> 32) + (middle >> 32) + (other >> 32)
+    low = (low & mask) | (other << 32)
+    # 2^64 is 2^32 - 1 modulo the prime, 2^96 is -1.
+    top, more = high >> 32, (high & mask) * mask
+    found = low - top
+    found = xp.where(low < top, found - mask, found) + more
+    found = xp.where(found < more, found + mask, found)
+    return _reduce(found, prime, xp)
+
+
+def _reduce(x: Any, prime: int, xp: Any) -> Any:
+    limit = xp.array(np.array([prime], np.uint64))
+    return xp.where(x >= limit, x - limit, x)
+
+
+def transform(x: Any, prime: int, *, inverse: bool = False, xp: Any = np) -> Any:
+    """Return number-theoretic transforms of the last axis of `x` (rows, length), uint64.
+
+    That is Stockham's form with radix 2: `x` is seen as (rows, 2, half, done).
+    """
+    rows, length = x.shape
+    root = pow(GENERATORS[prime], (prime - 1) // length * (-1 if inverse else 1), prime)
+    powers, limit = np.ones(1, np.uint64), xp.array(np.array([prime], np.uint64))
+    while 2 * len(powers) < length:
+        step = np.array([pow(root, len(powers), prime)], np.uint64)
+        powers = np.concatenate([powers, multiply(powers, step, prime, np)])
+    half, done = length // 2, 1
+    while half >= 1:
+        parts = x.reshape(rows, 2, half, done)
+        a, b = parts[:, 0], parts[:, 1]
+        total, difference = a + b, xp.where(a < b, a - b + limit, a - b)
+        # A sum beyond 2^64 is 2^64 - prime more modulo the prime.
+        total = _reduce(xp.where(total < a, total - limit, total), prime, xp)
+        turned = multiply(difference, xp.array(powers[::done, None]), prime, xp)
+        x = xp.stack([total, turned], axis=2).reshape(rows, length)
+        half, done = half // 2, 2 * done
+    if inverse:
+        x = multiply(x, xp.array(np.array([pow(length, -1, prime)], np.uint64)), prime, xp)
+    return x

@@ -1,0 +1,1 @@
+// kernel: ntt_goldilocks.metal inverse
