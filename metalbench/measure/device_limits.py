@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from metalbench import build_cache
+from metalbench.chips import SIMD_WIDTH
+from metalbench.msl.frontend.standards import define_version
 
 if TYPE_CHECKING:
     from metalbench._core import Device, Dispatch, Library, Pipeline
@@ -119,6 +121,7 @@ def _chip_of_host() -> str | None:
 # Each kernel of roofs.metal uses one resource only.
 
 ROOFS_SOURCE = Path(__file__).with_name("roofs.metal")
+TENSOR_ROOFS_SOURCE = Path(__file__).with_name("tensor_roofs.metal")
 # Constants of roofs.metal.
 CHAINS, PARTS = 16, 8
 THREADS, THREADGROUPS_A_CORE, STEPS = 256, 8, 256
@@ -138,7 +141,8 @@ PLAN: Mapping[str, Any] = {
 class Roofs:
     """Rates of multiply-adds in GFLOP/s, and of memory and the last-level cache in GB/s.
 
-    `float16_gflops` is of packed pairs in one instruction. Matrix units are not used.
+    `float16_gflops` is of packed pairs in one instruction. Matrix units are not used:
+    `tensor_gflops_of` has their rate.
     """
 
     float32_gflops: float
@@ -174,6 +178,55 @@ def _measure_roofs(device: Device, cache_bytes: int) -> Roofs:
         # Source and target of a copy, with space for other data.
         cache_gbytes_per_s=_gbytes_per_s(device, library, cache_bytes // 4),
     )
+
+
+# The products of tensor_roofs.metal by element type: the sides of a tile and its SIMD-groups.
+TENSOR_TILES = {"float32": ((64, 4),), "float16": ((64, 4), (128, 8))}
+TENSOR_DEPTH = 2048
+
+
+def tensor_gflops_of(device: Device, dtype: str) -> float:
+    """Return the rate in GFLOP/s of matrix products through Metal 4's tensors, measured once.
+
+    16-bit types have the rate of float16. Raises MachineError if the build cache cannot be written,
+    and CompileError if the device has no tensors.
+    """
+    kind = "float32" if dtype == "float32" else "float16"
+    text = TENSOR_ROOFS_SOURCE.read_text(encoding="utf-8")
+    facts = repr(sorted(device.capabilities.items()))
+    key = build_cache.digest(
+        "tensor roof", text, kind, device.kind, device.name, str(device.cores), facts
+    )
+    known = build_cache.load(key)
+    if known is None:
+        rates = [_tensor_gflops(device, text, kind, *tile) for tile in TENSOR_TILES[kind]]
+        known = {"gflops": max(rates)}
+        build_cache.store(key, known)
+    return float(known["gflops"])
+
+
+def _tensor_gflops(device: Device, text: str, dtype: str, side: int, simdgroups: int) -> float:
+    from metalbench import _core
+
+    library = device.compile(
+        text, filename=str(TENSOR_ROOFS_SOURCE), macros=define_version("metal4.0")
+    )
+    count = cores_of(device) * THREADGROUPS_A_CORE
+    operand = TENSOR_DEPTH * side * (4 if dtype == "float32" else 2)
+    values = {
+        "left": device.allocate(operand),
+        "right": device.allocate(operand),
+        "end": device.allocate(4 * count * side * side),
+        "depth": TENSOR_DEPTH,
+    }
+    dispatch = _core.Dispatch(
+        library.pipeline(f"{dtype}_{side}"),
+        values,
+        threadgroups=count,
+        threads=simdgroups * SIMD_WIDTH,
+    )
+    flops = 2 * side * side * TENSOR_DEPTH * count
+    return flops / float(min(device.sample([dispatch], **PLAN).candidate_ns))
 
 
 def cores_of(device: Device) -> int:

@@ -24,7 +24,14 @@ from metalbench.errors import (
 )
 from metalbench.kernel.prepare import Builds, Compiled, find_folded_tests
 from metalbench.measure.analysis import Analysis, Occupancy, Throughput, analyse, implausible
-from metalbench.measure.device_limits import MIB, OF_CACHE, Peaks, ceiling_of, roofs_of
+from metalbench.measure.device_limits import (
+    MIB,
+    OF_CACHE,
+    Peaks,
+    ceiling_of,
+    roofs_of,
+    tensor_gflops_of,
+)
 from metalbench.measure.measurement import Measurement, TimingMode
 from metalbench.run.timed import Timed
 from metalbench.run.trial import (
@@ -108,11 +115,14 @@ def make_failure(error: Exception, stage: str) -> Failure:
 # The limits that a measurement is held against.
 
 
-def find_peaks(device: Device, pass_bytes: float, dtype: str, mode: TimingMode) -> Peaks | None:
+def find_peaks(
+    device: Device, pass_bytes: float, dtype: str, mode: TimingMode, *, tensors: bool = False
+) -> Peaks | None:
     """The measured limits of `device`; None where there are none to be measured.
 
     A pass of fewer bytes than several times the last-level cache may find some of them there: it is
-    held against the cache, unless it is timed cold.
+    held against the cache, unless it is timed cold. A kernel with `tensors` is held against matrix
+    products, if they are faster than multiply-adds in registers.
     """
     roofs, cache_bytes = roofs_of(device), device.capabilities.get("l2_bytes")
     if roofs is None or not isinstance(cache_bytes, int):
@@ -121,11 +131,12 @@ def find_peaks(device: Device, pass_bytes: float, dtype: str, mode: TimingMode) 
     moved = roofs.memory_gbytes_per_s if from_memory else roofs.cache_gbytes_per_s
     where = "memory" if from_memory else f"its cache of {cache_bytes / MIB:.0f} MiB"
     # Of half precision, a kernel may as well compute in float32.
-    gflops, kind = max(
-        (roofs.float32_gflops, "float32"),
-        (roofs.float16_gflops if dtype != "float32" else 0.0, "float16"),
+    gflops, done = max(
+        (roofs.float32_gflops, "multiply-adds in float32"),
+        (roofs.float16_gflops if dtype != "float32" else 0.0, "multiply-adds in float16"),
+        (tensor_gflops_of(device, dtype) if tensors else 0.0, "matrix products through tensors"),
     )
-    return Peaks(gflops, moved, f"as measured here: copies in {where}, multiply-adds in {kind}")
+    return Peaks(gflops, moved, f"as measured here: copies in {where}, {done}")
 
 
 class Abort(Exception):  # noqa: N818 - ends an attempt, and is not an error
@@ -295,7 +306,8 @@ class TrialAttempt:
         self._notes += (*list_device_warnings(self._state), *measurement.doubts, *notes)
         in_place = bool(trial.kernel.inouts)
         done = task.flops(size), task.bytes(size, trial.dtype, in_place=in_place)
-        peaks = find_peaks(self._device, done[1], trial.dtype, trial.plan.mode)
+        tensors = bool(trial.kernel.variant)
+        peaks = find_peaks(self._device, done[1], trial.dtype, trial.plan.mode, tensors=tensors)
         simulated = find_kind(self._device.kind).is_simulated
         self._analysis = analyse(measurement, *done, simulated=simulated, peaks=peaks)
         self._expect_possible(task, measurement.work_ns, self._analysis.work)

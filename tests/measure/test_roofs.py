@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from metalbench import _core
 from metalbench.measure import device_limits
-from metalbench.measure.device_limits import Ceiling, Roofs, measure_peaks, roofs_of
+from metalbench.measure.device_limits import (
+    Ceiling,
+    Roofs,
+    measure_peaks,
+    roofs_of,
+    tensor_gflops_of,
+)
 from metalbench.measure.measurement import TimingMode
 from metalbench.run.attempt import find_peaks
 
@@ -77,6 +85,46 @@ def test_find_peaks_uses_the_cache_for_data_that_fits_it(
     gflops, moved, where = expected
     assert (peaks.gflops, peaks.gbytes_per_s) == (gflops, moved)
     assert f"copies in {where}," in peaks.source
+
+
+@pytest.mark.parametrize(
+    ("products", "expected"),
+    [(9.0, (9.0, "matrix products through tensors")), (1.5, (2.0, "multiply-adds in float16"))],
+)
+def test_find_peaks_holds_kernels_with_tensors_against_matrix_products(
+    monkeypatch, products, expected
+):
+    monkeypatch.setattr("metalbench.run.attempt.roofs_of", lambda _: Roofs(1.0, 2.0, 3.0, 4.0))
+    monkeypatch.setattr("metalbench.run.attempt.tensor_gflops_of", lambda *_: products)
+    device = _WithCache()
+    peaks = find_peaks(device, 9 * MIB, "float16", TimingMode.WARM, tensors=True)
+    assert (peaks.gflops, peaks.source.rpartition(", ")[2]) == expected
+    without = find_peaks(device, 9 * MIB, "float16", TimingMode.WARM)
+    assert without.gflops == 2.0
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_tensor_gflops_of_multiplies_and_measures_once(monkeypatch, dtype):
+    monkeypatch.setattr(device_limits, "THREADGROUPS_A_CORE", 2)
+    monkeypatch.setattr(device_limits, "TENSOR_DEPTH", 32)
+    plan = {"warmup_ns": 0, "window_ns": 1e4, "max_pairs": 2}
+    monkeypatch.setattr(device_limits, "PLAN", plan)
+    device = _WithCache()
+    found = tensor_gflops_of(device, dtype)
+    assert found > 0.001
+    monkeypatch.setattr(device_limits, "_tensor_gflops", None)
+    assert tensor_gflops_of(device, dtype) == found
+
+
+def test_the_tensor_rate_counts_the_operations_of_the_kernel(monkeypatch):
+    class Timed(_WithCache):
+        def sample(self, dispatches, **_):
+            self.run(dispatches)
+            return SimpleNamespace(candidate_ns=[2e3, 1e3])
+
+    monkeypatch.setattr(device_limits, "THREADGROUPS_A_CORE", 1)
+    monkeypatch.setattr(device_limits, "TENSOR_DEPTH", 32)
+    assert tensor_gflops_of(Timed(), "float32") == 2 * 64 * 64 * 32 / 1e3
 
 
 @pytest.mark.parametrize(
