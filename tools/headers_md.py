@@ -135,6 +135,8 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
         "Scientific computing",
         {
             "stencil": "families/science/heat_2d",
+            "tridiagonal": "families/science/tridiagonal_rows",
+            "multigrid": "families/science/poisson_multigrid",
             "block_rows": "families/linalg/triangular_solve",
         },
     ),
@@ -144,6 +146,7 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
             "state_rows": "families/recurrent/delta_replay",
             "chunked_delta": "families/recurrent/gated_delta_chunked",
             "fourier": "fourier",
+            "real_fourier": "families/transform/rfft_1024",
             "sound": "families/audio/stft_power",
             "philox": "philox",
             "threefry": "families/random/threefry_bits",

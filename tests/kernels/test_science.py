@@ -140,3 +140,113 @@ def test_sparse_products_agree_with_scipy(name: str) -> None:
     cells = (given["values"].astype(np.float64), given["columns"], given["offsets"])
     matrix = sparse.csr_matrix(cells, shape=(len(given["offsets"]) - 1, len(given["x"])))
     np.testing.assert_allclose(found["y"], matrix @ given["x"], rtol=1e-4, atol=1e-4)
+
+
+class TestAlternatingDirections:
+    def test_heat_is_conserved(self) -> None:
+        given, found = compute("adi_2d")
+        u, y = (x.astype(np.float64) for x in (given["u"], found["y"]))
+        assert abs(y.sum() - u.sum()) <= 1e-6 * np.abs(u).sum()
+
+    def test_a_cosine_decays_as_peaceman_and_rachford_say(self) -> None:
+        rows, cols = 129, 67
+        waves = np.pi * 3 / rows, np.pi * 5 / cols
+        down = np.cos(waves[0] * (np.arange(rows) + 0.5))
+        across = np.cos(waves[1] * (np.arange(cols) + 0.5))
+        u = np.outer(down, across)[None]
+        half_rate = LIBRARY.entry("adi_2d").task.constants["rate"] / 2
+        steps = [4 * half_rate * np.sin(wave / 2) ** 2 for wave in waves]
+        decay = np.prod([(1 - step) / (1 + step) for step in steps])
+        _, found = compute("adi_2d", u=u.astype(np.float32))
+        np.testing.assert_allclose(found["y"], decay * u, atol=1e-5)
+
+
+class TestMultigrid:
+    """A V-cycle is a linear function of the side, symmetric, and nearly the inverse."""
+
+    SIZE = "batch=2,n=63"
+
+    def solved(self, f: Array) -> Array:
+        _, found = compute("poisson_multigrid", self.SIZE, f=f.astype(np.float32))
+        return found["y"].astype(np.float64)
+
+    @staticmethod
+    def multiplied(u: Array) -> Array:
+        padded = np.pad(u, [(0, 0), (1, 1), (1, 1)])
+        beside = padded[:, 1:-1, :-2] + padded[:, 1:-1, 2:]
+        return 4 * u - beside - padded[:, :-2, 1:-1] - padded[:, 2:, 1:-1]
+
+    def test_a_cycle_leaves_little_of_a_smooth_error(self) -> None:
+        places = np.pi * np.arange(1, 64) / 64
+        u = np.stack([np.outer(np.sin(places), np.sin(k * places)) for k in (1, 3)])
+        error = self.solved(self.multiplied(u)) - u
+        assert np.abs(error).max() < 0.25 * np.abs(u).max()
+
+    def test_a_cycle_leaves_little_of_any_error(self) -> None:
+        u = np.random.Generator(np.random.Philox(1)).standard_normal((2, 63, 63))
+        error = self.solved(self.multiplied(u)) - u
+        energy = [(x * self.multiplied(x)).sum() for x in (error, u)]
+        assert energy[0] < 0.2**2 * energy[1]
+
+    def test_it_is_symmetric(self) -> None:
+        f = np.random.Generator(np.random.Philox(2)).standard_normal((2, 63, 63))
+        y = self.solved(f)
+        first, second = (f[0] * y[1]).sum(), (f[1] * y[0]).sum()
+        assert abs(first - second) <= 1e-5 * np.sqrt((f[0] ** 2).sum() * (y[1] ** 2).sum())
+
+
+class TestLennardJones:
+    def test_forces_of_all_particles_cancel(self) -> None:
+        _, found = compute("lennard_jones")
+        force = found["force"].astype(np.float64)
+        assert np.abs(force).max() > 1
+        assert np.abs(force.sum(axis=0)).max() <= 1e-6 * np.abs(force).sum()
+
+    def test_forces_are_the_slope_of_the_energy(self) -> None:
+        given, found = compute("lennard_jones")
+        random = np.random.Generator(np.random.Philox(3))
+        way = random.uniform(-1, 1, given["position"].shape)
+        box = np.float32(1.125 * 8)
+        by = 1e-3
+        energies = []
+        for sign in (1, -1):
+            moved = np.mod(given["position"] + sign * by * way, box).astype(np.float32)
+            moved[moved >= box] = 0
+            _, there = compute("lennard_jones", position=moved)
+            energies.append(there["energy"].astype(np.float64).sum())
+        slope = (energies[0] - energies[1]) / (2 * by)
+        expected = -(found["force"] * way).sum()
+        assert abs(slope - expected) <= 0.01 * np.linalg.norm(found["force"] * way)
+
+    def test_particles_may_lie_in_any_order_and_place(self) -> None:
+        given, found = compute("lennard_jones")
+        random = np.random.Generator(np.random.Philox(4))
+        order = random.permutation(len(given["position"]))
+        moved = given["position"][order] + np.array([3.25, 7.0, 0.5])
+        moved = np.mod(moved, 1.125 * 8).astype(np.float32)
+        _, again = compute("lennard_jones", position=moved)
+        np.testing.assert_allclose(again["force"], found["force"][order], rtol=1e-3, atol=2e-3)
+        np.testing.assert_allclose(again["energy"], found["energy"][order], rtol=1e-4, atol=1e-4)
+
+
+class TestHamiltonianMonteCarlo:
+    def test_trajectories_may_be_reversed(self) -> None:
+        given, there = compute("hmc_leapfrog")
+        _, back = compute("hmc_leapfrog", weights=there["y_weights"], momenta=-there["y_momenta"])
+        np.testing.assert_allclose(back["y_weights"], given["weights"], atol=1e-5)
+        np.testing.assert_allclose(-back["y_momenta"], given["momenta"], atol=1e-4)
+        np.testing.assert_allclose(back["fall"], -there["fall"], atol=1e-3)
+
+    def test_the_energy_is_conserved_to_the_second_order(self) -> None:
+        falls = []
+        for step in (0.08, 0.04):
+            constants = dict(step=step)
+            _, there = compute("hmc_leapfrog", constants=constants)
+            if step == 0.04:  # as far, with twice as many steps
+                between = dict(weights=there["y_weights"], momenta=there["y_momenta"])
+                _, end = compute("hmc_leapfrog", constants=constants, **between)
+                falls.append(there["fall"] + end["fall"])
+            else:
+                falls.append(there["fall"])
+        coarse, fine = (float(np.sqrt(np.mean(each.astype(float) ** 2))) for each in falls)
+        assert 3 < coarse / fine < 5.5

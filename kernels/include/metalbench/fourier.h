@@ -145,6 +145,7 @@ struct FourierSteps {
                            threadgroup const FourierMemory<N, Every>& memory, uint from, uint i) {
     UNROLLED
     for (uint j = 0; j < kFactor; ++j) {
+      // check: allow registers threadgroup memory leaves room for fewer threads than registers do
       v[j] = memory.rows[from][i + j * kCount];
     }
     // check: allow registers threadgroup memory leaves room for fewer threads than registers do
