@@ -23,6 +23,7 @@ __all__ = [
     "Diagnosis",
     "Exchange",
     "Fact",
+    "KnownVersion",
     "NothingLeft",
     "Progress",
     "Proposal",
@@ -96,6 +97,17 @@ class Diagnosis:
 
 
 @dataclass(frozen=True)
+class KnownVersion:
+    """The best version of a task that the store has of another place.
+
+    `about` says where it is the best, and by how much. `source` is '' if only that is known.
+    """
+
+    about: str
+    source: str
+
+
+@dataclass(frozen=True)
 class Brief:
     """The input of a proposer: the task, the best version so far, and the history.
 
@@ -104,7 +116,8 @@ class Brief:
     first, including earlier sessions. `dtype` and `size` are measured, `extents` are the extents of
     `size` by name. `reference` is the text of the MLX reference. With `is_predicted` a model
     predicts the times on `device`. `island` is that of a population. With `is_crossover` the
-    version asked for combines `parent` with the first of `others`.
+    version asked for combines `parent` with the first of `others`. `known` are the best versions of
+    the task on other devices, at other sizes and of other types.
     """
 
     task: Task
@@ -123,6 +136,7 @@ class Brief:
     is_predicted: bool = False
     island: int | None = None
     is_crossover: bool = False
+    known: Sequence[KnownVersion] = ()
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,11 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
+from pathlib import Path
 
 from metalbench.errors import MetalBenchError
 from metalbench.kernel.header import Dispatch, Kernel, Scratch, parse
-from metalbench.kernel.source_files import find_file_access
+from metalbench.kernel.source_files import find_file_access, library_folder
 from metalbench.msl.frontend.tokens import split_source
 from metalbench.task.dtypes import FLOATS
 
@@ -125,6 +126,30 @@ def _with_default(line: str, tunables: Mapping[str, int]) -> str:
     others = [each for each in (part.strip() for part in match[3].split(",")) if each]
     rest = [each for each in others if int(each, 0) != value]
     return f"{match[1]}{', '.join([str(value), *rest])}{match[4]}"
+
+
+# The text of a line that a message names.
+
+LONGEST_LINE = 160
+
+
+def read_line(kernel: Kernel, file: str, line: int) -> str:
+    """Return a line of the kernel's text, or of a header of the library, without its indentation.
+
+    `file` is the path or the name of the file. The result is '' for other files and for lines that
+    do not exist.
+    """
+    name = Path(file).name
+    if name == kernel.path.name:
+        text = kernel.source
+    else:
+        header = library_folder() / "include" / "metalbench" / name
+        if not header.is_file():
+            return ""
+        text = header.read_text(encoding="utf-8")
+    lines = text.splitlines()
+    found = lines[line - 1].strip() if 0 < line <= len(lines) else ""
+    return found if len(found) <= LONGEST_LINE else f"{found[:LONGEST_LINE]}..."
 
 
 # Check that a text is one `.metal` file and nothing else.

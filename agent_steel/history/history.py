@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from metalbench.kernel.library import Entry
     from metalbench.measure.measurement import SampleSet
+    from metalbench.store.records import Record
     from metalbench.store.result import DeviceFacts
     from metalbench.store.store import Store
 
@@ -376,6 +377,20 @@ class History:
     def attempt(self, number: int) -> Attempt | None:
         """Attempt `number`, None if there is none."""
         return next(iter(self._find("WHERE attempts.id = ?", (number,))), None)
+
+    def places_of(self, task: str) -> tuple[Place, ...]:
+        """Return the histories of one task, the one with the latest attempt first."""
+        with self._store.reading() as connection:
+            rows = connection.execute(
+                "SELECT device_kind, device_name, device_cores, engine, task, dtype, size "
+                "FROM attempts WHERE task = ? GROUP BY 1, 2, 3, 4, 5, 6, 7 ORDER BY max(id) DESC",
+                (task,),
+            ).fetchall()
+        return tuple(Place(*row) for row in rows)
+
+    def records_of(self, task: str) -> tuple[Record, ...]:
+        """Return the records of one task in the leaderboard."""
+        return tuple(each for each in self._store.records() if each.entry.task == task)
 
     def place(self, number: int) -> Place | None:
         """Return the history that attempt `number` is of."""

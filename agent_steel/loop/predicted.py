@@ -33,6 +33,7 @@ from agent_steel.loop.verifier import (
 )
 from agent_steel.proposal import Diagnosis, Fact
 from agent_steel.roofline import Triers
+from metalbench.chips import peak_rates
 from metalbench.compare.head_to_head import MatchRunner, run_match
 from metalbench.errors import MachineError, MetalBenchError
 from metalbench.kernel.header import device_names
@@ -279,8 +280,9 @@ class PredictionProfiler(Profiler):
             raise WrongStartError(f"{subject.entry.name} cannot be predicted: {found}")
         values = kernel.resolve_tunables(attempt.tunables, dtype=subject.dtype)
         facts = (
-            *list_predictions(found),
+            *list_predictions(found, kernel),
             *list_causes(found),
+            *locate_on_roofline(subject, found),
             *describe_text(kernel, values),
             *describe_past(history),
             *self.list_counts(subject, attempt),
@@ -303,6 +305,23 @@ def diagnose_prediction(found: Prediction) -> Diagnosis:
         "This is a prediction of a model, not a measurement."
     )
     return Diagnosis(cause, text)
+
+
+def locate_on_roofline(subject: SearchSubject, found: Prediction) -> Iterator[Fact]:
+    """Yield how near the predicted time is to the roofline of the chip's published rates."""
+    rates = peak_rates(found.chip.key, found.chip.cores)
+    if rates is None:
+        return
+    flops = subject.task.flops(subject.size)
+    nbytes = subject.task.bytes(subject.size, subject.dtype)
+    by_bytes, by_flops = rates.least_seconds(0, nbytes), rates.least_seconds(flops, 0)
+    roof = "memory" if by_bytes >= by_flops else "arithmetic"
+    share = 100 * max(by_bytes, by_flops) / found.seconds
+    yield Fact(
+        "roofline",
+        f"{share:.0f} % of the {roof} roof of {found.chip.name} at its published rates, by the "
+        f"predicted time: {numbers.size(nbytes)} at least, {numbers.quantity(flops, 'FLOP')}",
+    )
 
 
 def list_causes(found: Prediction) -> Iterator[Fact]:

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 from agent_steel.history.lineage import Lineage
 from agent_steel.proposal import Diagnosis, Fact, count_facts
 from agent_steel.roofline import Triers, measure_roofline
+from agent_steel.source import read_line
+from metalbench.checking.check import CheckSubject, check_subject
+from metalbench.checking.findings import ALL, parse_tools
 from metalbench.checking.performance import lint_kernel
 from metalbench.errors import MetalBenchError
 from metalbench.kernel.header import device_names
@@ -22,7 +25,9 @@ from metalbench.profiling import profile_kernel
 from metalbench.profiling.prediction import Prediction, predict_kernel
 from metalbench.report import numbers
 from metalbench.run.trial import Silent, Trial
+from metalbench.sandbox.executors import open_sandboxed_device
 from metalbench.store.result import Result, Status, format_tunables
+from metalbench.verify.flow import small_sizes
 
 if TYPE_CHECKING:
     from agent_steel.attempt import Attempt
@@ -54,6 +59,10 @@ COUNTED = {
 
 MOST_LINTS = 12
 MOST_CAUSES = 4
+MOST_LINES = 6
+# A checked build of a wrong attempt: sizes, findings, and time of a run in s.
+MOST_CHECKED_SIZES, MOST_DEFECTS = 2, 4
+CHECK_S = 20.0
 
 
 class WrongStartError(MetalBenchError):
@@ -125,10 +134,31 @@ class Profiler:
                     dtype_name=subject.dtype,
                     tunables=attempt.tunables,
                 )
-                self._lints[key] = tuple(list_slow_places(lints.found))
+                self._lints[key] = tuple(list_slow_places(lints.found, kernel))
             except MetalBenchError:
                 self._lints[key] = ()
         return self._lints[key]
+
+    @staticmethod
+    def find_defects(subject: SearchSubject, attempt: Attempt) -> str:
+        """Return what a checked build finds in a wrong attempt at small sizes, with its lines.
+
+        '' if it finds nothing, or if the attempt has no checked build.
+        """
+        kernel, task = subject.kernel_of(attempt), subject.task
+        what = CheckSubject(kernel, task, tuple(small_sizes(task))[:MOST_CHECKED_SIZES])
+        try:
+            found = check_subject(
+                what,
+                open_sandboxed_device(),
+                parse_tools([ALL]),
+                dtype=subject.dtype,
+                tunables=kernel.resolve_tunables(attempt.tunables, dtype=subject.dtype),
+                time_limit=CHECK_S,
+            )
+        except MetalBenchError:
+            return ""
+        return "\n".join(map(_describe_finding, found.errors[:MOST_DEFECTS]))
 
     def list_counts(self, subject: SearchSubject, attempt: Attempt) -> tuple[Fact, ...]:
         """Return counts of an attempt at the smallest size; none if it cannot be counted."""
@@ -160,7 +190,7 @@ class Profiler:
                     dtype_name=subject.dtype,
                     tunables=kernel.resolve_tunables(attempt.tunables, dtype=subject.dtype),
                 )
-                self._predictions[key] = tuple(list_predictions(found))
+                self._predictions[key] = tuple(list_predictions(found, kernel))
             except MetalBenchError:
                 self._predictions[key] = ()
         return self._predictions[key]
@@ -267,16 +297,31 @@ def describe_text(kernel: Kernel, tunables: Mapping[str, int]) -> Iterator[Fact]
         yield Fact("tunables", format_tunables(tunables))
 
 
-def list_slow_places(found: Iterable[CheckFinding]) -> Iterator[Fact]:
-    """Yield a fact for each of the first MOST_LINTS findings of lints."""
+def list_slow_places(found: Iterable[CheckFinding], kernel: Kernel) -> Iterator[Fact]:
+    """Yield a fact for each of the first MOST_LINTS findings of lints, with its line's text."""
     for each in islice(found, MOST_LINTS):
         frame = each.frame
-        where = f" at {Path(frame.file).name}:{frame.line}" if frame is not None else ""
+        where = f" at {_quote(kernel, frame.file, frame.line)}" if frame is not None else ""
         yield Fact("slow code", f"{each.kind}{where}: {each.message}; {each.kind_info.advice}")
 
 
-def list_predictions(found: Prediction) -> Iterator[Fact]:
-    """Yield the predicted time on an Apple GPU, the largest causes and the slowest lines."""
+def _describe_finding(found: CheckFinding) -> str:
+    frame = found.frame
+    where = f" at {Path(frame.file).name}:{frame.line}" if frame is not None else ""
+    return f"checked build: {found.kind}{where}: {found.message}; {found.kind_info.advice}"
+
+
+def _quote(kernel: Kernel, file: str, line: int) -> str:
+    """Return the name of a file with the line, and the text of the line if it is known."""
+    text = read_line(kernel, file, line)
+    return f"{Path(file).name}:{line}" + (f" (`{text}`)" if text else "")
+
+
+def list_predictions(found: Prediction, kernel: Kernel) -> Iterator[Fact]:
+    """Yield the predicted time on an Apple GPU, the largest causes and the slowest lines.
+
+    Lines have their text and their causes.
+    """
     low, middle, high = (
         numbers.short_time(1e9 * each) for each in (found.low_s, found.seconds, found.high_s)
     )
@@ -286,9 +331,15 @@ def list_predictions(found: Prediction) -> Iterator[Fact]:
     shares = {name: seconds / found.seconds for name, seconds in found.parts.items()}
     causes = (f"{name} {100 * share:.0f} %" for name, share in islice(shares.items(), MOST_CAUSES))
     yield Fact("predicted time by cause", ", ".join(causes))
-    for (file, line), seconds in islice(found.lines.items(), MOST_CAUSES):
+    for (file, line), seconds in islice(found.lines.items(), MOST_LINES):
         share = 100 * seconds / found.seconds
-        yield Fact("predicted slow line", f"{Path(file).name}:{line}, {share:.0f} % of the time")
+        of_line = found.find_causes((file, line))
+        parts = (f"{name} {100 * each / seconds:.0f} %" for name, each in of_line.items())
+        yield Fact(
+            "predicted slow line",
+            f"{_quote(kernel, file, line)}, {share:.0f} % of the time: "
+            + ", ".join(islice(parts, MOST_CAUSES)),
+        )
 
 
 def describe_objectives(subject: SearchSubject) -> Iterator[Fact]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -10,7 +11,9 @@ from typing import TYPE_CHECKING
 
 from agent_steel.attempt import Attempt, Status, misses
 from agent_steel.history.history import ExchangeContext
+from agent_steel.history.known import find_known_versions
 from agent_steel.history.lineage import Lineage, rounds_without
+from agent_steel.loop.held_out import WRONG_CASE
 from agent_steel.loop.population import Population, Selection
 from agent_steel.loop.profiler import Profiler, WrongStartError
 from agent_steel.loop.proposals import (
@@ -21,7 +24,12 @@ from agent_steel.loop.proposals import (
     baseline,
 )
 from agent_steel.loop.settings import Clock, Listener, SearchSubject, Settings
-from agent_steel.loop.verifier import CandidateVerifier, Version, WrongRivalError
+from agent_steel.loop.verifier import (
+    CandidateJudgement,
+    CandidateVerifier,
+    Version,
+    WrongRivalError,
+)
 from agent_steel.proposal import (
     Brief,
     Diagnosis,
@@ -39,6 +47,9 @@ if TYPE_CHECKING:
     from agent_steel.device_lock import DeviceLock
     from agent_steel.history import History
     from metalbench.measure.measurement import SampleSet
+
+# Messages with a place in the source need no checked build.
+_NAMES_LINE = re.compile(r"\.(?:metal|h):\d")
 
 
 @dataclass(frozen=True)
@@ -217,13 +228,21 @@ class Search:
             status=found.status,
             ratio=found.ratio,
             steadiness=found.steadiness,
-            error=found.error,
+            error=self._explain(attempt, found),
             rival=None if rival.number == attempt.parent else rival.number,
             measured_from=found.measured_from,
             measured_to=found.measured_to,
             objectives=found.objectives,
         )
         return self._record(judged, found.samples, repeat)
+
+    def _explain(self, attempt: Attempt, found: CandidateJudgement) -> str:
+        """Return the error of a judgement; for a model with what a checked build finds."""
+        is_wrong = found.status in (Status.WRONG, Status.BROKEN) and found.error != WRONG_CASE
+        if not is_wrong or not self._tools.proposer.model or _NAMES_LINE.search(found.error):
+            return found.error
+        defects = self._tools.profiler.find_defects(self.subject, attempt)
+        return "\n".join(filter(None, (found.error, defects)))
 
     def _record(
         self, attempt: Attempt, samples: Sequence[SampleSet] = (), repeat: int = 0
@@ -257,6 +276,7 @@ class Search:
     ) -> Iterator[Brief]:
         settings = self._tools.settings
         attempts = tuple(self._lineage().attempts.values())
+        known = find_known_versions(self._tools.history, self.subject.place)
         for each, diagnosis in selected:
             parent = each.parent
             if settings.has_islands:
@@ -281,6 +301,7 @@ class Search:
                 others=tuple(others),
                 island=each.island if settings.has_islands else None,
                 is_crossover=each.other is not None,
+                known=known,
             )
 
     def _population(self) -> Population:

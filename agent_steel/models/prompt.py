@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from agent_steel.attempt import OF_SCATTER, TARGET_DESCRIPTIONS, Attempt, Status
+from agent_steel.models.feedback import describe_library, describe_outcomes, describe_records
 from agent_steel.models.local_paths import remove_local_paths
 from agent_steel.proposal import Brief
 from metalbench.chips import CHIPS, MOST_THREADS, SIMD_WIDTH, THREADGROUP_BYTES, Chip
@@ -95,6 +96,9 @@ def prompt_values(brief: Brief) -> dict[str, str]:
                 is_predicted=brief.is_predicted,
             )
         ),
+        "outcomes": describe_outcomes(brief),
+        "library": describe_library(brief),
+        "records": describe_records(brief.known, brief.kernel.source),
         "tunables": _tunables(brief.parent.tunables),
         "source": brief.kernel.source.strip(),
         "included": _format_headers(brief.kernel.source),

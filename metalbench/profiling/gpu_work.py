@@ -215,22 +215,38 @@ INSTRUCTION_CACHE_BYTES = 12 << 10
 
 def count_line_cycles(
     code: LaneCode, sample: SimulatedGroups, located: LocatedCode
-) -> dict[tuple[str, int], float]:
-    """Return the share of cycles of each file and line: issue, complex operations and accesses."""
+) -> dict[tuple[str, int], dict[str, float]]:
+    """Return the share of all cycles of each file and line, by cause.
+
+    Causes are those of predicted times: issue, complex, and of an access what takes most of it, its
+    lines (L2), its words (data path) or its bank conflicts (threadgroup memory).
+    """
     costs = CostModel(code, {number: each.space for number, each in enumerate(sample.sites)})
     accesses = {id(site.instruction): number for number, site in enumerate(code.sites)}
-    cycles: dict[tuple[str, int], float] = {}
+    cycles: dict[tuple[str, int], dict[str, float]] = {}
     for step, runs in zip(code.steps, sample.steps[:, 0], strict=True):
         for each in step.instructions:
             place = located.locate(each) if runs else None
             if place is None:
                 continue
             own = costs.cost_of(each)
-            spent = (own.slots + own.complex) / SCHEDULERS
+            spent = {"issue": own.slots / SCHEDULERS, "complex": own.complex / SCHEDULERS}
             site = sample.sites[accesses[id(each)]] if id(each) in accesses else None
             if site is not None and site.simdgroups and site.space != "launch":
-                spent += max(site.lines, site.turns, site.words / 16) / site.simdgroups
-            if spent:
-                cycles[place] = cycles.get(place, 0.0) + spent * float(runs)
-    total = sum(cycles.values()) or 1.0
-    return {place: each / total for place, each in cycles.items()}
+                parts = {
+                    "L2": site.lines,
+                    "data path": site.words / 16,
+                    "threadgroup memory": site.turns,
+                }
+                cause = max(parts, key=lambda name: parts[name])
+                spent[cause] = parts[cause] / site.simdgroups
+            of_line = cycles.setdefault(place, {})
+            for cause, several in spent.items():
+                if several:
+                    of_line[cause] = of_line.get(cause, 0.0) + several * float(runs)
+    total = sum(sum(each.values()) for each in cycles.values()) or 1.0
+    return {
+        place: {cause: each / total for cause, each in of_line.items()}
+        for place, of_line in cycles.items()
+        if of_line
+    }

@@ -57,14 +57,20 @@ TIME_LIMIT = 120.0
 class DispatchPrediction:
     """The prediction of one dispatch: seconds, and the seconds of each bound alone.
 
-    `lines` are shares of the cycles of arithmetic and accesses by file and line; they add up to 1.
+    `line_causes` are shares of the cycles of arithmetic and accesses by file and line, and by
+    cause; they add up to 1.
     """
 
     function: str
     seconds: float
     parts: Mapping[str, float]
     work: DispatchWork
-    lines: Mapping[Line, float] = field(default_factory=dict)
+    line_causes: Mapping[Line, Mapping[str, float]] = field(default_factory=dict)
+
+    @property
+    def lines(self) -> dict[Line, float]:
+        """The shares of `line_causes` by file and line."""
+        return {line: sum(causes.values()) for line, causes in self.line_causes.items()}
 
     @property
     def limit(self) -> str:
@@ -113,6 +119,14 @@ class Prediction:
         for each in self.dispatches:
             for line, share in each.lines.items():
                 found[line] = found.get(line, 0.0) + share * each.seconds
+        return dict(sorted(found.items(), key=lambda item: -item[1]))
+
+    def find_causes(self, line: Line) -> dict[str, float]:
+        """Return the seconds of a line by cause, the largest first."""
+        found: dict[str, float] = {}
+        for each in self.dispatches:
+            for cause, share in each.line_causes.get(line, {}).items():
+                found[cause] = found.get(cause, 0.0) + share * each.seconds
         return dict(sorted(found.items(), key=lambda item: -item[1]))
 
     def record(self) -> dict[str, Any]:
@@ -207,7 +221,7 @@ class MeasuredDispatch:
 
     function: str
     work: DispatchWork
-    lines: Mapping[Line, float]
+    line_causes: Mapping[Line, Mapping[str, float]]
 
 
 def predict_profile(profile: Profile, chip: GpuChip) -> Prediction:
@@ -242,7 +256,7 @@ def predict_works(
             float(seconds[number]),
             {name: float(values[number]) for name, values in parts.items()},
             each.work,
-            each.lines,
+            each.line_causes,
         )
         for number, each in enumerate(works)
     )

@@ -39,6 +39,13 @@ def test_predict_kernel_has_parts_and_lines(softmax: Prediction) -> None:
     assert dispatch.limit in dispatch.parts
     assert sum(dispatch.lines.values()) == pytest.approx(1)
     assert any(file.endswith("softmax.h") for file, _ in softmax.lines)
+    for line, seconds in softmax.lines.items():
+        assert sum(softmax.find_causes(line).values()) == pytest.approx(seconds)
+    causes = {cause for line in softmax.lines for cause in softmax.find_causes(line)}
+    # Arithmetic, exponentials and loads of device memory.
+    assert causes >= {"issue", "complex", "L2"}
+    assert causes <= {"issue", "complex", "L2", "data path", "threadgroup memory"}
+    assert softmax.find_causes(("nowhere.metal", 1)) == {}
 
 
 def test_predict_profile_is_of_counts() -> None:

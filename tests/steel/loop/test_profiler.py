@@ -124,8 +124,9 @@ def test_diagnose_lists_slow_places_of_the_code(
     end = KERNEL.rindex("}")
     slow = f"{KERNEL[:end]}\n{array}\n{KERNEL[end:]}"
     line = slow[: slow.index(array)].count("\n") + 1
+    place = f"thread-array at twice.metal:{line} (`{array}`)"
     with Workers("cpu", Limits(120)) as workers:
-        for source, expected in ((slow, [f"thread-array at twice.metal:{line}"]), (KERNEL, [])):
+        for source, expected in ((slow, [place]), (KERNEL, [])):
             attempt = Attempt(1, 1, "twice", "float32", "seed", None, 0, source, source)
             found = Profiler(workers, roofs=False).diagnose(subject, attempt, [])
             places = [each.value for each in found.facts if each.name == "slow code"]

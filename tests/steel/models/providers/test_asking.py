@@ -271,9 +271,9 @@ def test_an_answer_beyond_the_limit_is_cut_off_here(asking, brief):
 
 
 def test_the_token_budget_is_checked_before_a_request(asking, brief):
-    # A request may take about 10 000 tokens: two fit, and a third does not.
-    it = asking([says("no", tokens_in=9_000, tokens_out=900)] * 9, token_budget=25_000)
-    with pytest.raises(SpentError, match=r"--token-budget 25000: 19800 tokens are used") as e:
+    # A request may take about 16 000 tokens: two fit, and a third does not.
+    it = asking([says("no", tokens_in=9_000, tokens_out=900)] * 9, token_budget=30_000)
+    with pytest.raises(SpentError, match=r"--token-budget 30000: 19800 tokens are used") as e:
         it.propose(brief)
     assert len(it.server.asked) == 2
     assert e.value.usage == Usage(18_000, 1800, pytest.approx(0.054), 2)
