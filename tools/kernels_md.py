@@ -222,6 +222,18 @@ EXPECTED: dict[str, tuple[Expectation, ...]] = {
             "Four passes, two of half types; MLX merges blocks of 4096 in a pass for each doubling",
         ),
         Expectation(
+            "top_k_long",
+            "top_k_long",
+            "3-8",
+            "Six reads of the row, and a sort of what is found; MLX sorts the row",
+        ),
+        Expectation(
+            "cumsum_long",
+            "cumsum_long",
+            "3-10",
+            "All cores have blocks of a row, which is read twice; MLX has one threadgroup a row",
+        ),
+        Expectation(
             "unique",
             "unique*",
             "2-4",

@@ -85,3 +85,30 @@ def test_unique(count: int) -> None:
         np.testing.assert_array_equal(found["lengths"][row, :number], lengths)
         assert not found["values"][row, number:].any()
         assert not found["lengths"][row, number:].any()
+
+
+@pytest.mark.parametrize("count", [500, 501, 16384, 16385, 40000])
+def test_the_largest_of_long_rows_with_ties(count: int) -> None:
+    random = np.random.default_rng(7)
+    x = np.stack(
+        [
+            np.zeros(count),
+            np.where(np.arange(count) % 2, 0.0, -0.0),
+            np.arange(count),
+            -np.arange(count),
+            random.integers(0, 50, count),
+            np.where(random.random(count) < 0.01, np.inf, -np.inf),
+        ]
+    ).astype(np.float32)
+    found = run_kernel("top_k_long", f"rows={len(x)},cols={count}", x=x)
+    order = np.argsort(-x, axis=1, kind="stable")[:, :500]
+    np.testing.assert_array_equal(found["indices"], order)
+    np.testing.assert_array_equal(found["y"], np.take_along_axis(x, order, axis=1))
+
+
+@pytest.mark.parametrize("count", [1, 65535, 65536, 65537, 200001])
+def test_cumulative_sums_of_long_rows_of_whole_numbers(count: int) -> None:
+    """Sums below 2^24 are exact in float32, in any order."""
+    x = np.random.default_rng(8).integers(-9, 10, (2, count)).astype(np.float32)
+    found = run_kernel("cumsum_long", f"rows=2,cols={count}", x=x)["y"]
+    np.testing.assert_array_equal(found, np.cumsum(x, axis=1))

@@ -3,7 +3,7 @@
 // input they would all wait for their longest message.
 // dispatch: sha256_ragged  threadgroups=(ceil_div(messages, TG))  threads=(TG)
 // tune: TG = 256, 64, 128, 512
-// tune: HELD = 4, 0
+// tune: HELD = 8, 0, 4
 // defaults: cpu TG = 128, HELD = 0
 #include "metalbench/sha256.h"
 #include "metalbench/sort.h"

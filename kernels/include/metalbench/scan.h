@@ -90,15 +90,14 @@ inline float all_before(Op op, float mine, thread float& carry, threadgroup floa
 
 // The scan of a row to `y`, in blocks of Quads quads a thread: Exclusive leaves each element itself
 // out, Backward begins at the row's end. Backward, quads are counted from the end and turned round:
-// memory is still read and written by quads.
+// memory is still read and written by quads. `carry` is what comes before the row.
 template <uint Threads, uint Quads, bool Exclusive, bool Backward, typename Op, typename Source,
           typename T, typename At>
 inline void scan_row(Op op, Source source, device T* y,
-                     threadgroup ScanMemory<Threads / 32>& memory, At place) {
+                     threadgroup ScanMemory<Threads / 32>& memory, At place, float carry) {
   const uint threads = threads_of<Threads>(place);
   const uint cols = source.cols;
   const uint quads = (cols + 3) / 4;
-  float carry = op.neutral();
   uint set = 0;
   for (uint block = 0; block < quads; block += Quads * threads) {
     const uint first = block + Quads * place.thread_index;
@@ -121,6 +120,13 @@ inline void scan_row(Op op, Source source, device T* y,
     }
     set ^= 1;
   }
+}
+
+template <uint Threads, uint Quads, bool Exclusive, bool Backward, typename Op, typename Source,
+          typename T, typename At>
+inline void scan_row(Op op, Source source, device T* y,
+                     threadgroup ScanMemory<Threads / 32>& memory, At place) {
+  scan_row<Threads, Quads, Exclusive, Backward>(op, source, y, memory, place, op.neutral());
 }
 
 }  // namespace metalbench
