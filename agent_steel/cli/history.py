@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from metalbench.cli.group import CommandFailure
 from metalbench.cli.machine import on_option, open_device
 from metalbench.cli.options import (
     MachineConfig,
@@ -50,7 +51,7 @@ def history(name: str, top: int | None, techniques: bool, db: Path | None) -> No
         kept = History(store)
         found = _lineages(kept, name)
         if not found:
-            raise click.ClickException(
+            raise CommandFailure(
                 f"{store.path} has no attempts at {name!r}; "
                 f"`agent_steel --kernel-name {name} --loop` makes some"
             )
@@ -225,7 +226,7 @@ def log(name: str, db: Path | None, **options: Any) -> None:
                     err=True,
                 )
                 return
-            raise click.ClickException(
+            raise CommandFailure(
                 f"{store.path} has no such requests to a model for {name!r}; "
                 f"`agent_steel --kernel-name {name} --provider NAME` makes some"
             )
@@ -280,7 +281,7 @@ def export_session_command(
         session = kept.session(number)
         if session is None:
             which = "a session" if number is None else f"session {number}"
-            raise click.ClickException(
+            raise CommandFailure(
                 f"{store.path} lacks {which}; `agent_steel --kernel-name NAME --loop` makes one"
             )
         text = "".join(export_session(kept, session))
@@ -288,7 +289,7 @@ def export_session_command(
         echo_document(text)
         return
     if out.exists() and not force:
-        raise click.ClickException(f"{out} exists already; --force replaces it")
+        raise CommandFailure(f"{out} exists already; --force replaces it")
     replace_file(out, text)
     echo(f"Wrote session {session.number} to {out}")
 
@@ -303,7 +304,7 @@ def _attempt(number: int, db: Path | None) -> tuple[Attempt, bool]:
         history = History(store)
         found, place = history.attempt(number), history.place(number)
         if found is None or place is None:
-            raise click.ClickException(
+            raise CommandFailure(
                 f"{store.path} has no attempt {number}; `agent_steel history NAME` shows numbers"
             )
     return found, place.is_predicted
@@ -364,7 +365,7 @@ def export(name: str, out: Path | None, force: bool, **options: Any) -> None:
     subject, lineage = _find(name, options)
     start = lineage.start(subject.key)
     if start is None:
-        raise click.ClickException(
+        raise CommandFailure(
             f"the store has no attempts at {name} ({subject.dtype}, {subject.size}) as its file "
             f"is; `agent_steel --kernel-name {name} --loop` makes some"
         )
@@ -377,9 +378,7 @@ def export(name: str, out: Path | None, force: bool, **options: Any) -> None:
     folder = subject.kernel.path.parent
     path = out or folder / file_name(name, device.chip)
     if path.exists() and not force:
-        raise click.ClickException(
-            f"{path} exists already; --force replaces it, --out names another"
-        )
+        raise CommandFailure(f"{path} exists already; --force replaces it, --out names another")
     if out is None:
         path = apply_attempt(
             *(subject.entry, best, device, options["kernels"]),
@@ -406,7 +405,7 @@ def plot(name: str, out: Path, **options: Any) -> None:
 
     subject, lineage = _find(name, options)
     if not lineage.attempts:
-        raise click.ClickException(
+        raise CommandFailure(
             f"the store has no attempts at {name} ({subject.dtype}, {subject.size}); "
             f"`agent_steel --kernel-name {name} --loop` makes some"
         )

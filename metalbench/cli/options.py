@@ -450,9 +450,22 @@ def apply_quick(ctx: click.Context, options: dict[str, Any]) -> dict[str, Any]:
     return {**options, **changed}
 
 
+# The key, in a context's `meta`, of the option that is written to standard output.
+STANDARD_OUTPUT = "metalbench.standard_output"
+
+
 def writable(ctx: click.Context, parameter: click.Parameter, value: Path | None) -> Path | None:
-    """Raise BadParameter for a file that cannot be written, before anything is measured."""
-    if value is not None and str(value) != "-":
+    """Raise BadParameter for a file that cannot be written, before anything is measured.
+
+    Standard output, which is `-`, takes one file.
+    """
+    if str(value) == "-":
+        name = parameter.opts[0]
+        first = ctx.meta.setdefault(STANDARD_OUTPUT, name)
+        if first != name:
+            message = f"{first} is written to standard output already; name a file"
+            raise click.BadParameter(message, ctx, parameter)
+    elif value is not None:
         folder = value.absolute().parent
         if not folder.is_dir():
             raise click.BadParameter(f"{folder} does not exist", ctx, parameter)

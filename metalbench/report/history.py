@@ -76,7 +76,11 @@ def history_report(past: TaskHistory, console: Console) -> Group:
     title = Text(f"{entry.device_kind} ({entry.device_name})", style=HEADING)
     title.append(f"  {entry.size} ({extents}), {entry.dtype}, {entry.mode}", style="not bold")
     blocks: list[RenderableType] = [title, *_course(past, console), *_judgements(past)]
-    return Group(*blocks, Text(), _table(past.entries, console), Text())
+    blocks += [Text(), _table(past.entries, console), Text()]
+    if any(revision_text(each.commit).endswith(LOCAL_CHANGES) for each in past.entries):
+        line = f"{LOCAL_CHANGES}: the revision with uncommitted changes."
+        blocks.insert(-1, Text(line, style=QUIET))
+    return Group(*blocks)
 
 
 def history_tables(
@@ -92,12 +96,16 @@ def history_tables(
         yield f"{kind} ({name})", _table(list(same), console)
 
 
+# Marks a revision with uncommitted changes.
+LOCAL_CHANGES = "+"
+
+
 def revision_text(revision: str | None) -> str:
     """Return ``1a2b3c4d`` or ``v1.0-3-g1a2b3c4d``, with ``+`` for local changes; else a dash."""
     if revision is None:
         return numbers.MISSING
     short = re.sub(r"[0-9a-f]{40}", lambda match: match[0][:8], revision)
-    return f"{short.removesuffix('-dirty')}+" if short.endswith("-dirty") else short
+    return short.removesuffix("-dirty") + LOCAL_CHANGES if short.endswith("-dirty") else short
 
 
 def course(past: TaskHistory, console: Console, longest: int = LONGEST_LINE) -> str:
@@ -145,10 +153,10 @@ def _judgements(past: TaskHistory) -> Iterator[Text]:
         if judgement is not None:
             yield from _judgement(name, judgement)
     if any(judgement is not None for _, judgement in found) and past.spread.deviation:
-        known = ": so much is assumed until they show it" if past.spread.is_assumed else ""
+        known = " is assumed, because few runs are known" if past.spread.is_assumed else ""
         yield Text(
-            f"  Runs of the same source differ by {100 * past.spread.deviation:.1f} % beyond their "
-            f"intervals, which is allowed for{known}.",
+            f"  The intervals include the deviation between runs of the same source: "
+            f"{100 * past.spread.deviation:.1f} %{known}.",
             style=QUIET,
         )
     if past.regressed:

@@ -277,10 +277,10 @@ def _modes(modes: Sequence[DistributionMode]) -> Iterator[TimeWarning]:
         yield TimeWarning(
             "Several usual times",
             f"{modes_text(modes)} of the windows",
-            "a clock that changes between two states, memory that lies differently, or another "
+            "a clock that changes between two states, buffers at other addresses, or another "
             "program that runs at times",
-            "the median is one of them or lies between: go by the usual times, and look for what "
-            "changes",
+            "the median is one of them or lies between them; look at the usual times, and for "
+            "what changes",
         )
 
 
@@ -291,8 +291,8 @@ def _drift(drift: Drift | None) -> Iterator[TimeWarning]:
             f"{'+' if drift.total > 0 else '-'}{numbers.percent(abs(drift.total))} from the first "
             "window to the last",
             "a machine that warms up or cools down, or another program that came or went",
-            "ratios are of pairs and mind it little, times do: let the machine settle and run "
-            "again",
+            "it affects the ratio of pairs little; for reliable times let the machine settle and "
+            "run again",
         )
 
 
@@ -303,7 +303,7 @@ def _slow_start(times: NDArray[np.float64]) -> Iterator[TimeWarning]:
             "Slow start",
             f"the first window took {numbers.factor(times[0] / np.median(times))} the median",
             "caches or clocks that were not yet warm",
-            "the median does not mind one window; run again if you need the mean of all",
+            "one window does not change the median; run again if you need the mean of all",
         )
 
 
@@ -314,7 +314,7 @@ def _outliers(times: NDArray[np.float64]) -> Iterator[TimeWarning]:
             "Outliers",
             f"{count} of {numbers.count(times.size, 'window')}",
             "other programs or the system, which interrupted the kernel",
-            "they are kept, for they happened; close other programs and run again",
+            "they stay in the data; close other programs and run again",
         )
 
 
@@ -325,8 +325,9 @@ def _warn_of_other_load(measured: Measurement) -> Iterator[TimeWarning]:
         yield TimeWarning(
             "Busy machine",
             f"work of a fixed length took {numbers.change(spread)} at times",
-            "other programs on the same device, or a clock that goes up and down",
-            "ratios are of pairs and stand it; for times close other programs and run again",
+            "other programs on the same device, or a clock that changes",
+            "pairs cancel most of it in the ratio, but not in times; close other programs and "
+            "run again",
             Effect.LOAD,
         )
 
@@ -356,7 +357,7 @@ def _warn_of_removed_effects(judgement: Judgement | None) -> Iterator[TimeWarnin
             "Order of the pair",
             f"what runs second takes {numbers.percent(abs(second))} {longer}",
             "caches, clocks or memory that the first leaves in another state for the second",
-            "it is taken out of the ratio; half of the windows of both sides have it",
+            "it is removed from the ratio; half of the windows of both sides have it",
             Effect.REMOVED,
         )
     if levels is not None and levels >= MARGIN:
@@ -364,7 +365,7 @@ def _warn_of_removed_effects(judgement: Judgement | None) -> Iterator[TimeWarnin
             "A level for each batch",
             f"the ratio differs by {numbers.percent(levels)} between batches, "
             "which have other inputs",
-            "a kernel whose time depends on the values or the place of its inputs",
+            "a kernel whose time depends on the values or the addresses of its inputs",
             "the ratio's interval counts batches, not their pairs: more of them come with --time",
             Effect.REMOVED,
         )
@@ -375,9 +376,8 @@ def _unsteady(stability: float) -> Iterator[TimeWarning]:
         yield TimeWarning(
             "Unsteady times",
             f"the central 90 % spread by {100 * (1 - stability):.0f} % about the median",
-            "a busy machine, or a kernel whose time hangs on where its memory lies",
-            "close other programs and run again; more samples (--time) narrow the interval all "
-            "the same",
+            "a busy machine, or a kernel whose time depends on the addresses of its buffers",
+            "close other programs and run again; more samples (--time) also narrow the interval",
         )
 
 

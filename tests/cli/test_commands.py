@@ -94,6 +94,23 @@ def test_suggested_command_names_exist() -> None:
         assert any(option in each.opts for each in command_of(command).params)
 
 
+@pytest.mark.parametrize(
+    ("command", "first", "second"),
+    [
+        ("run relu --json - --csv -", "--json", "--csv"),
+        ("check relu --json - --sarif -", "--json", "--sarif"),
+        ("compare latest --json - --markdown -", "--json", "--markdown"),
+        ("leaderboard --html - --csv -", "--html", "--csv"),
+    ],
+)
+def test_two_files_on_standard_output_are_refused(command: str, first: str, second: str) -> None:
+    result = CliRunner().invoke(main, command.split())
+    assert result.exit_code == 2
+    text = " ".join(result.output.split())
+    assert f"{first} is written to standard output already; name a file" in text
+    assert f"'{second}'" in text
+
+
 def test_version() -> None:
     from importlib.metadata import version
 

@@ -156,11 +156,20 @@ def test_the_report_shows_course_latest_best_and_regression() -> None:
         "run:2, source 00000000, revision 1a2b3c4d)",
         "latest against previous: 0.90x",
         "latest against best: 0.80x",
-        "differ by 1.0 % beyond their intervals, which is allowed for: so much is assumed",
+        "the deviation between runs of the same source: 1.0 % is assumed, because few runs are",
         "SLOWER",
         "A regression",
     ):
         assert part in text
+    assert "uncommitted changes" not in text
+
+
+def test_the_report_explains_the_mark_of_uncommitted_changes() -> None:
+    found = past(1000, 800)
+    latest = replace(found.entries[0], revision=f"{found.entries[0].revision}-dirty")
+    text = printed(replace(found, entries=(latest, *found.entries[1:])))
+    assert "revision 1a2b3c4d" in text
+    assert "+: the revision with uncommitted changes." in text
 
 
 def test_json_has_the_documented_keys() -> None:

@@ -253,7 +253,7 @@ def test_list_warnings_reports_large_order_effects_and_levels() -> None:
 
     (order,) = doubts(order_effect=0.02)
     assert order.startswith("Order of the pair: what runs second takes 2.0 % longer.")
-    assert "taken out of the ratio" in order
+    assert "removed from the ratio" in order
     assert "2.0 % less" in doubts(order_effect=-0.02)[0]
     (levels,) = doubts(batch_spread=0.03)
     assert "the ratio differs by 3.0 % between batches" in levels

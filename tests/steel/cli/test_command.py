@@ -136,7 +136,7 @@ def test_a_search_is_shown_by_history_and_exported(
         "attempts.\n",
     )
     nothing = searched("log", "twice", "--attempt", "77", kernels=False)
-    assert nothing.exit_code == 1
+    assert nothing.exit_code == 2
     assert "no such requests to a model" in nothing.output
     shown = searched("show", number[1], kernels=False).output
     assert "attempt  " in shown
@@ -147,7 +147,7 @@ def test_a_search_is_shown_by_history_and_exported(
     assert f"+// tune: WORK = {number[2]}, 400" in changed
     assert (folder / "twice.metal").read_text() == before
     refused = searched("export", "twice", *QUICK[2:])
-    assert refused.exit_code == 1
+    assert refused.exit_code == 2
     assert "--force replaces it" in refused.output
     piped = searched("export", "twice", "--out", "-", *QUICK[2:])
     assert f"// tune: WORK = {number[2]}, 400" in piped.output

@@ -63,7 +63,7 @@ def test_log_selects_requests(store: Path) -> None:
     assert log(store, "--session", "1", "--brief").output.count("tokens in") == 4
     assert "--- prompt" not in log(store, "--brief").output
     nothing = log(store, "--attempt", "77")
-    assert nothing.exit_code == 1
+    assert nothing.exit_code == 2
     assert "no such requests to a model" in nothing.output
 
 
