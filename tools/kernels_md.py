@@ -630,7 +630,7 @@ EXPECTED: dict[str, tuple[Expectation, ...]] = {
     "linalg": (
         Expectation(
             "factors and solutions of many matrices",
-            "cholesky lu qr triangular_solve",
+            "cholesky lu qr small_solve triangular_solve",
             "2-20",
             "A threadgroup a matrix; MLX has LAPACK on the processor, one matrix after the other",
         ),

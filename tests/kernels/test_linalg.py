@@ -90,3 +90,17 @@ def test_triangular_solve_reads_the_lower_triangle_only() -> None:
     upper_is_nan = np.where(np.tri(67) > 0, given["a"], np.float32(np.nan))
     _, again = compute("triangular_solve", a=upper_is_nan)
     np.testing.assert_array_equal(again["y"], found["y"])
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 8, 9, 31, 32])
+def test_small_systems_are_solved_whatever_the_order_of_their_rows(n: int) -> None:
+    """Zeros on the diagonal need pivots."""
+    a = np.eye(n) * RANDOM.uniform(1, 2, (4, 1, n)) + np.tril(RANDOM.uniform(-1, 1, (4, n, n)), -1)
+    order = np.argsort(RANDOM.random((4, n)), axis=-1)
+    a = np.take_along_axis(a, order[..., None], axis=-2).astype(np.float32)
+    x = RANDOM.standard_normal((4, n))
+    b = np.einsum("bij,bj->bi", a, x).astype(np.float32)
+    _, found = compute("small_solve", f"batch=4,n={n}", a=a, b=b)
+    residual = np.einsum("bij,bj->bi", a, found["y"].astype(np.float64)) - b
+    size = np.abs(a).sum(axis=(1, 2)) * np.abs(found["y"]).max(axis=1)
+    assert (np.abs(residual).max(axis=1) <= 1e-6 * size).all()
