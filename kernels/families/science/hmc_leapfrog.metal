@@ -1,5 +1,5 @@
 // Trajectories of Hamiltonian Monte Carlo for many chains of a logistic regression of 16 weights: eight
-// leapfrog steps, and by how much the energy falls, which decides about acceptance. A thread has a
+// leapfrog steps, and the energies before and after them, whose difference decides about acceptance. A thread has a
 // chain, whose weights and momenta stay in registers. The data pass through threadgroup memory, from
 // which all lanes read the same point, so that memory is read once for TG chains and a step.
 // dispatch: hmc_leapfrog  threadgroups=(ceil_div(chains, TG))  threads=(TG)
@@ -88,7 +88,7 @@ struct Chain {
 
 [[kernel]] void hmc_leapfrog(device const float* x, device const uchar* labels,
                              device const float* weights, device const float* momenta,
-                             device float* y_weights, device float* y_momenta, device float* fall,
+                             device float* y_weights, device float* y_momenta, device float* energies,
                              constant uint& points, constant uint& chains, constant uint& steps,
                              constant float& step, uint at [[thread_position_in_grid]],
                              uint thread_index [[thread_index_in_threadgroup]]) {
@@ -101,15 +101,15 @@ struct Chain {
     chain.weights[d / 4][d % 4] = weights[d * chains + from];
     chain.momenta[d / 4][d % 4] = momenta[d * chains + from];
   }
-  float change = 0.5f * Chain::square(chain.momenta);
-  change += chain.kick<true>(0.5f * step, x, labels, points, data, thread_index);
+  float before = 0.5f * Chain::square(chain.momenta);
+  before += chain.kick<true>(0.5f * step, x, labels, points, data, thread_index);
   for (uint i = 0; i + 1 < steps; ++i) {
     chain.drift(step);
     chain.kick<false>(step, x, labels, points, data, thread_index);
   }
   chain.drift(step);
-  change -= chain.kick<true>(0.5f * step, x, labels, points, data, thread_index);
-  change -= 0.5f * Chain::square(chain.momenta);
+  float after = chain.kick<true>(0.5f * step, x, labels, points, data, thread_index);
+  after += 0.5f * Chain::square(chain.momenta);
   if (at >= chains) {
     return;
   }
@@ -118,5 +118,6 @@ struct Chain {
     y_weights[d * chains + at] = chain.weights[d / 4][d % 4];
     y_momenta[d * chains + at] = chain.momenta[d / 4][d % 4];
   }
-  fall[at] = change;
+  energies[at] = before;
+  energies[chains + at] = after;
 }

@@ -12,7 +12,7 @@ GENTLE = (even(), coarse(), sparse())
 
 
 def advanced(xp, x, labels, weights, momenta, step, steps):
-    """Return weights, momenta and the fall of the energy, with functions of NumPy or MLX."""
+    """Return weights, momenta and the energies before and after, with functions of NumPy or MLX."""
     labels = labels[:, None] * xp.ones_like(x[:, :1])
 
     def energy():
@@ -30,17 +30,15 @@ def advanced(xp, x, labels, weights, momenta, step, steps):
     for i in range(steps):
         weights = weights + step * momenta
         momenta = kicked(step if i + 1 < steps else step / 2)
-    return weights, momenta, before - energy()
+    return weights, momenta, xp.stack([before, energy()])
 
 
 def magnitude(x, labels, weights, momenta, step, steps):
-    """Return magnitudes of the state, with all terms positive, and of the energy."""
+    """Return magnitudes of the state, with all terms positive, and the energies, which are."""
+    energies = advanced(np, x, labels, weights, momenta, step, steps)[-1]
     x, weights, momenta = np.abs(x), np.abs(weights), np.abs(momenta)
-    most = x.sum(axis=0)[:, None] + weights
-    momenta_scale = momenta + step * steps * most
-    weights_scale = weights + step * steps * momenta_scale
-    energy = (2 * x @ weights_scale).sum(axis=0) + (momenta_scale**2).sum(axis=0)
-    return weights_scale, momenta_scale, energy + (weights_scale**2).sum(axis=0)
+    momenta = momenta + step * steps * (x.sum(axis=0)[:, None] + weights)
+    return weights + step * steps * momenta, momenta, energies
 
 
 @task(
@@ -59,7 +57,7 @@ def magnitude(x, labels, weights, momenta, step, steps):
         weights=normal(*STATE).only(*GENTLE),
         momenta=normal(*STATE).only(*GENTLE),
     ),
-    outputs=dict(y_weights=output(*STATE), y_momenta=output(*STATE), fall=output("chains")),
+    outputs=dict(y_weights=output(*STATE), y_momenta=output(*STATE), energies=output(2, "chains")),
     constants=dict(step=0.02, dims=16, steps=8),
     oracle=lambda x, labels, weights, momenta, step, dims, steps: advanced(
         np, x, labels, weights, momenta, step, steps
