@@ -29,7 +29,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from itertools import groupby
+from itertools import compress, groupby
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, Group, RenderableType
@@ -216,6 +216,7 @@ def _cells(entry: HistoryEntry) -> list[str]:
 # The histories of all tasks, one line each, and their regressions.
 
 OVERVIEW_LONGEST_LINE = 20
+NARROW_LONGEST_LINE = 8
 OVERVIEW_COLUMNS = (
     "task",
     "size",
@@ -231,13 +232,19 @@ OVERVIEW_COLUMNS = (
 
 def overview(pasts: Mapping[str, Sequence[TaskHistory]], console: Console) -> Group:
     """Return a table for each device, then the kernels that are incorrect or became slower."""
+    pasts = {
+        task: [each for each in found if not _is_superseded(each, found)]
+        for task, found in pasts.items()
+    }
     devices: dict[str, list[TaskHistory]] = {}
     for past in (past for found in pasts.values() for past in found):
         first = past.entries[0]
         devices.setdefault(f"{first.device_kind} ({first.device_name})", []).append(past)
     blocks: list[Text | Table] = []
     for device, found in devices.items():
-        blocks += [Text(device, style=QUIET), _make_overview_table(found, console), Text()]
+        dtypes = {past.entries[0].dtype for past in found}
+        title = f"{device}, {dtypes.pop()}" if len(dtypes) == 1 else device
+        blocks += [Text(title, style=QUIET), _make_overview_table(found, console), Text()]
     every = [past for found in pasts.values() for past in found]
     wrong = [past.incorrect for past in every if past.incorrect is not None]
     if wrong:
@@ -253,21 +260,57 @@ def overview(pasts: Mapping[str, Sequence[TaskHistory]], console: Console) -> Gr
     return Group(*blocks)
 
 
+def _is_superseded(past: TaskHistory, found: Sequence[TaskHistory]) -> bool:
+    """Return whether `past` has failures of no size, and a later result of a size is in `found`.
+
+    A kernel that fails before its size is known is a history without a size.
+    """
+    last = past.entries[0]
+    return not last.size and any(
+        each.entries[0].id > last.id
+        and (each.entries[0].device_name, each.entries[0].dtype) == (last.device_name, last.dtype)
+        for each in found
+    )
+
+
 def _make_overview_table(pasts: Sequence[TaskHistory], console: Console) -> Table:
+    """Return the table of a device; columns with one value are left out.
+
+    If one line for each history is too wide for `console`, intervals and verdicts go below their
+    estimates, sizes below their tasks, and the number of results is left out.
+    """
+    wide = _fill_overview_table(pasts, console, narrow=False)
+    unlimited = console.options.update(max_width=10 * console.width)
+    fits = console.measure(wide, options=unlimited).maximum <= console.width
+    return wide if fits else _fill_overview_table(pasts, console, narrow=True)
+
+
+def _fill_overview_table(pasts: Sequence[TaskHistory], console: Console, *, narrow: bool) -> Table:
+    several_dtypes = len({past.entries[0].dtype for past in pasts}) > 1
+    left_out = {"size", "results"} if narrow else set[str]()
+    left_out |= set() if several_dtypes else {"dtype"}
+    shown = [name not in left_out for name in OVERVIEW_COLUMNS]
     table = plain_table(terminal=console.is_terminal)
-    for name in OVERVIEW_COLUMNS:
-        table.add_column(name, no_wrap=name in ("task", "course"))
+    for name in compress(OVERVIEW_COLUMNS, shown):
+        table.add_column(name, overflow="fold", no_wrap=name == "course")
     for past in pasts:
         first = past.entries[0]
-        table.add_row(
-            first.task,
-            first.size if first.mode == "warm" else f"{first.size} {first.mode}",
-            first.dtype,
-            str(len(past.entries)),
-            course(past, console, OVERVIEW_LONGEST_LINE),
-            *_latest_cells(past),
-        )
+        size = first.size if first.mode == "warm" else f"{first.size} {first.mode}"
+        line = course(past, console, NARROW_LONGEST_LINE if narrow else OVERVIEW_LONGEST_LINE)
+        cells = [first.task, size, first.dtype, str(len(past.entries)), line, *_latest_cells(past)]
+        if narrow:
+            below = size.replace(",", ",\n")
+            cells[0] = f"{first.task}\n{below}".rstrip()
+            cells[5:] = [_break_before_detail(each) for each in cells[5:]]
+        table.add_row(*compress(cells, shown))
     return table
+
+
+def _break_before_detail(cell: str | Text) -> str | Text:
+    """Return a cell with its interval or verdict in a second line."""
+    if isinstance(cell, str):
+        return cell.replace(" [", "\n[").replace(" (", "\n(")
+    return Text("\n").join(cell.split(" "))
 
 
 def _latest_cells(past: TaskHistory) -> tuple[str | Text, ...]:

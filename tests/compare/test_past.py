@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -185,3 +186,39 @@ def test_revision_text_is_short_and_marks_changes() -> None:
     assert revision_text(None) == "-"
     assert revision_text(REVISION) == "1a2b3c4d"
     assert revision_text(f"v1.0-3-g{REVISION}-dirty") == "v1.0-3-g1a2b3c4d+"
+
+
+def show_overview(found: list[HistoryEntry], width: int) -> list[str]:
+    """Return the lines of the overview of one task's results, the latest first."""
+    file = io.StringIO()
+    console = Console(file=file, width=width, highlight=False, force_terminal=True, no_color=True)
+    console.print(history.overview({"softmax": list(group_histories(found))}, console))
+    return [re.sub(r"\x1b\[[0-9;]*m", "", line).rstrip() for line in file.getvalue().splitlines()]
+
+
+def test_the_overview_fits_narrow_terminals_without_losing_text() -> None:
+    swept = [
+        replace(entry(10 + cols, 900), size=f"rows=1024,cols={cols}", sizes={"cols": cols})
+        for cols in (256, 512)
+    ]
+    every = [entry(3, 800, ratio=2.0), entry(2, 900, ratio=1.9), *swept]
+    wide, narrow = show_overview(every, 160), show_overview(every, 80)
+    assert max(map(len, narrow)) <= 80
+    for lines in (wide, narrow):
+        text = " ".join(" ".join(lines).split())
+        assert "cpu (Example CPU), float32" in text
+        assert "…" not in text
+        for part in ("cols=256", "cols=512", "800 ns", "2.000x", "1.05x", "FASTER"):
+            assert part in text, part
+        for part in ("[797, 803]", "[1.992, 2.008]"):
+            assert any(part in line for line in lines), part
+    assert any("results" in line for line in wide)
+    assert not any("results" in line for line in narrow)
+    assert any(line.startswith("rows=1024,") for line in narrow)
+
+
+def test_the_overview_leaves_out_failures_that_are_repaired() -> None:
+    failed = replace(entry(2, 1), status="failed", kernel_ns=None, verdict=None, size="", sizes={})
+    before, after = entry(1, 1000), entry(3, 900)
+    assert "failed in run:2" in " ".join(show_overview([failed, before], 120))
+    assert "failed" not in " ".join(show_overview([after, failed, before], 120))
