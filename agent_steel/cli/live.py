@@ -126,4 +126,4 @@ class LiveView(ProgressPrinter):
 
     def _row(self, subject: SearchSubject) -> _Row:
         with self._lock:
-            return self._rows.setdefault(subject.entry.name, _Row())
+            return self._rows.setdefault(subject.label, _Row())

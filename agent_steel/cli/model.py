@@ -61,6 +61,7 @@ OF_THE_LOOP = frozenset((
 MOST_ROWS = 20
 # Operations whose share is less are not searched.
 LEAST_SHARE = 0.005
+LEAST_NAMED_SHARE = 0.001
 
 
 @click.command("model", epilog=EPILOG, short_help="Faster kernels for a PyTorch or MLX network.")
@@ -252,7 +253,10 @@ class _Command:
             log=self.log,
         )
         if self.is_text:
-            own = {**options, "size": subjects[0].size, "dtype": subjects[0].dtype}
+            improved = (each.subject for each in ended.searches if each.improved)
+            # The commands that the report names are for the first winner.
+            first = next(improved, subjects[0])
+            own = {**options, "size": first.size, "dtype": first.dtype}
             tell_result(ended, self.history, self.out, options=own, proposer=proposer)
         return ended, proposer
 
@@ -344,14 +348,18 @@ def _describe_profile(profile: NetworkProfile, console: Console) -> Iterator[Any
             _describe_task(each),
         )
     yield table
-    for several, what in ((shown[MOST_ROWS:], "further"), (views, "that only change shapes")):
+    further = (shown[MOST_ROWS:], "Further operations"), (views, "Operations on shapes only")
+    for several, what in further:
         if several:
             share = 100 * sum(each.share for each in several)
-            yield f"Operations {what}: {len(several)}, {share:.1f} % of the time."
+            yield f"{what}: {len(several)}, {share:.1f} % of the time."
     missing = list_missing(profile.operations)
     if missing:
-        named = ", ".join(f"{name} {100 * share:.1f} %" for name, share in missing.items())
-        yield f"No task: {named}."
+        large = {name: share for name, share in missing.items() if share >= LEAST_NAMED_SHARE}
+        named = [f"{name} {100 * share:.1f} %" for name, share in large.items()]
+        named += ["others"] if len(large) < len(missing) else []
+        without = 100 * sum(missing.values())
+        yield f"Without a task: {without:.1f} % of the time: {', '.join(named)}."
     yield ""
 
 
@@ -371,10 +379,12 @@ def _describe_bound(chosen: Sequence[ProfiledOperation]) -> str:
     verb = "is" if len(chosen) == 1 else "are"
     searched = ", ".join(dict.fromkeys(each.name for each in chosen))
     bound = largest_gain(share)
-    limit = "without a bound" if math.isinf(bound) else f"at most {bound:.3g}x as fast"
+    limit = "no bound on the gain"
+    if not math.isinf(bound):
+        limit = f"by these alone the network becomes at most {bound:.3g}x as fast"
     return (
         f"The search is for {what} ({searched}), which {verb} {100 * share:.0f} % of the time: "
-        f"with them alone the network becomes {limit}."
+        f"{limit}."
     )
 
 

@@ -111,7 +111,7 @@ class ProgressPrinter:
         self._say(subject, f"done: {reason}")
 
     def _say(self, subject: SearchSubject, text: str, style: str | None = None) -> None:
-        self._log.print(f"[{subject.entry.name}] {text}", style=style, soft_wrap=True)
+        self._log.print(f"[{subject.label}] {text}", style=style, soft_wrap=True)
 
 
 # Requests to models.
@@ -200,7 +200,7 @@ def describe_tried(result: SearchResult, own: tuple[Attempt, ...]) -> str:
     attempts = _of(result, own)
     if not attempts:
         return ""
-    name = result.subject.entry.name
+    name = result.subject.label
     ends = Counter(each.status.value for each in attempts)
     ideas = Counter(each.technique or NO_ANSWER for each in attempts)
     text = f"{name}: {_list_counts(ends)}. Ideas: {_list_counts(ideas)}."

@@ -591,7 +591,8 @@ class Loop:
 
     def _say(self, brief: Brief, text: str) -> None:
         for subject in self._subjects:
-            if subject.entry.name == brief.task.name:
+            known = (subject.entry.name, subject.dtype, subject.size)
+            if known == (brief.task.name, brief.dtype, brief.size):
                 self._tools.listener.on_message(subject, text)
                 return
 

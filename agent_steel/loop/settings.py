@@ -20,6 +20,7 @@ from metalbench.profiling.gpu_chips import GpuChip
 from metalbench.store.environment import engine_on
 from metalbench.store.result import DeviceFacts
 from metalbench.task import Task
+from metalbench.task.declaration import is_spelled
 
 MEASURED = "measured"
 
@@ -50,6 +51,12 @@ class SearchSubject:
         """The names of the objectives, such as `measured` or `predicted:m4`; the first leads."""
         first = MEASURED if self.chip is None else name_objective(self.chip)
         return (first, *map(name_objective, self.others))
+
+    @property
+    def label(self) -> str:
+        """The name of the task in messages; with the size if that is spelled out."""
+        size = f" ({self.size})" if is_spelled(self.size) else ""
+        return f"{self.entry.name}{size}"
 
     @property
     def task(self) -> Task:

@@ -155,7 +155,7 @@ def _match_matmul(operation: Operation) -> TaskMatch | str:
             "n": b.shape[-1],
         }
         return TaskMatch("batch_mm", extents, operands)
-    return f"no task for a product of {a} and {b}"
+    return f"the tasks are products with one matrix or of equal batches, not of {a} and {b}"
 
 
 def _match_norm(plain: str, affine: str) -> Rule:
@@ -189,7 +189,7 @@ def _match_norm(plain: str, affine: str) -> Rule:
 def _match_attention(operation: Operation) -> TaskMatch | str:
     options, names = operation.options, list(operation.arrays)
     if len(names) != 3:
-        return "no task for attention with this mask"
+        return "the tasks have no mask but the causal one"
     q, k, v = operation.arrays.values()
     causal = bool(options.get("is_causal")) or options.get("mask") == "causal"
     accepted = {"is_causal": None, "scale": None, "mask": "causal", "enable_gqa": None}
@@ -218,12 +218,12 @@ def _match_conv2d(operation: Operation) -> TaskMatch | str:
     if names[0] == "input":  # PyTorch's name
         return "the task's arrays have their channels last"
     if len(names) != 2:
-        return "no task for a convolution with a bias"
+        return "the task has no bias"
     ones = {"stride": 1, "padding": 0, "dilation": 1, "groups": 1}
     for name, expected in ones.items():
         got = operation.options.get(name, expected)
         if got not in (expected, (expected, expected)):
-            return f"no task for a convolution with {name} = {got}"
+            return f"the task does not have {name} = {got}"
     batch, height, width, channels = x.shape
     extents = {
         "batch": batch,
@@ -236,7 +236,7 @@ def _match_conv2d(operation: Operation) -> TaskMatch | str:
     tasks: dict[tuple[int, ...], str] = {(3, 3): "conv2d", (1, 1): "conv2d_1x1"}
     task = tasks.get(w.shape[1:3])
     if task is None or w.shape[-1] != channels:
-        return f"no task for a convolution with filters of {w}"
+        return f"the tasks have filters of 3 by 3 or 1 by 1, not {w}"
     return TaskMatch(task, extents, operands)
 
 
@@ -321,7 +321,7 @@ def _find_other_option(operation: Operation, accepted: Mapping[str, Any]) -> str
             continue
         if name in accepted and accepted[name] in (None, value):
             continue
-        return f"no task with {name} = {value}"
+        return f"the task does not have {name} = {value}"
     return ""
 
 

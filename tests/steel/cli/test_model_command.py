@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 from network_files import MLX, TORCH, write_network
+from steel.model_server import KEY, ModelServer, kernel
 
 from agent_steel.cli import main
 from agent_steel.history import History
@@ -94,7 +96,8 @@ def test_a_dry_run_prints_the_profile_and_stores_nothing(invoke: Any, tmp_path: 
     assert "softmax (2, 16, 32) -> (2, 16, 32)" in said
     assert "relu (2, 16, 32) -> (2, 16, 32) 2 " in said
     assert "no task: the library has no task for this operation" in said
-    assert "No task: multiply" in said
+    assert "Without a task: " in said
+    assert "multiply" in said.partition("Without a task: ")[2]
     assert "The search is for 2 operations" in said
     assert "x as fast" in said
     assert "tuner would be asked for up to 40 versions of each" in said
@@ -123,7 +126,8 @@ def test_a_better_kernel_is_found_and_checked_in_the_network(
     assert done.exit_code == 0, done.output
     said = join(done.output)
     assert "The search is for 1 operation (relu), which is 100 % of the time" in said
-    assert "without a bound" in said
+    assert "no bound on the gain" in said
+    assert "[relu (rows=32,cols=32)] attempt 2" in said
     assert "tunables (WORK = 0): kept" in said
     assert "End to end: 1 of 1 call of these operations ran as kernels." in said
     assert "The outputs agree: largest difference 0," in said
@@ -152,6 +156,32 @@ def test_the_next_session_begins_with_the_best_version(
     assert kernel["gain"] > 2
     assert found["end_to_end"]["passed"]
     assert found["end_to_end"]["library"]["verdict"] in list(Verdict)
+
+
+@pytest.mark.slow
+def test_a_language_model_proposes_with_the_size_of_the_network(
+    invoke: Any, kernels: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    better = SLOW_RELU.replace("WORK = 400, 0", "WORK = 0, 400")
+    with ModelServer([kernel(better, technique="less work")]) as server:
+        asked = ("--provider", "openai", "--model", "m", "--base-url", server.url("openai"))
+        done = invoke(RELU, *kernels, *asked, "--max-rounds", "1", "--no-held-out")
+        (question,) = server.asked
+    assert done.exit_code == 0, done.output
+    assert "less work: kept" in join(done.output)
+    assert "The outputs agree" in done.output
+    prompt = question.turns[-1][1]
+    assert "size `rows=32,cols=32` (rows = 32, cols = 32)" in prompt
+    assert "# Techniques of the library" in prompt
+
+
+def test_the_network_of_the_page_is_profiled(invoke: Any) -> None:
+    page = Path(__file__).parents[3] / "docs/how-to/agent_steel_networks.md"
+    (text,) = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
+    done = invoke(text, "--dry-run")
+    assert done.exit_code == 0, done.output
+    assert "linear_bias (rows=64,inputs=128,outputs=512)" in done.output
 
 
 def test_a_wrong_kernel_is_not_searched(

@@ -112,7 +112,7 @@ def test_operations_have_the_task_of_their_size(asked: Operation, task: str, siz
         (operation("add", X, a=X, x1=2.0), "this is a number"),
         (operation("add", X, a=X, b=array(16, 1)), "arrays of one shape"),
         (operation("add", X, self=X, other=X, alpha=2), "alpha = 2"),
-        (operation("matmul", X, a=array(3, 4, 5, 6), b=array(4, 6, 5)), "no task for a product"),
+        (operation("matmul", X, a=array(3, 4, 5, 6), b=array(4, 6, 5)), "products with one matrix"),
         (operation("addmm", X, c=X, a=X, b=array(32, 32)), "adds one row"),
         (operation("relu", X, x=array(4, 4, dtype="int32")), "one floating-point type"),
         (operation("linear", X, x=X, w=array(4, 32, dtype="float16")), "one floating-point type"),
