@@ -209,7 +209,7 @@ def _report(done: Sequence[Evaluation], options: Mapping[str, Any]) -> None:
 
     out = console(to_stderr=is_taken(options))
     if done:
-        out.print(tabulate_samples(done))
+        out.print(tabulate_samples(done, out))
     for name, write in (("json", samples_to_json), ("csv", samples_to_csv)):
         if options[f"{name}_file"]:
             write_text(options[f"{name}_file"], write(done))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -18,7 +18,7 @@ from metalbench.kernelbench.metrics import AtK, EvaluatedSample, FastShare, Figu
 from metalbench.report import numbers
 from metalbench.report.chart import COLOURS, Axis, Curve, Key, Plot, Point, trace_steps, write_svg
 from metalbench.report.export import write_csv
-from metalbench.report.terminal import QUIET, WARNING
+from metalbench.report.terminal import HEADING, QUIET, WARNING
 from metalbench.safe_text import cut_line, json_text
 from metalbench.stats import CONFIDENCE, Interval
 from metalbench.store.history import Evaluation
@@ -198,22 +198,46 @@ SAMPLE_COLUMNS = (
 )
 
 
-def tabulate_samples(evaluations: Sequence[Evaluation]) -> Table:
-    """Return a table with the outcome of each sample, its ratio and time, and its first failure."""
+def tabulate_samples(evaluations: Sequence[Evaluation], console: Console) -> Group:
+    """Return a table with the outcome of each sample, its ratio and time, and its first failure.
+
+    If one line for each sample is too wide for `console`, failures are listed below the table.
+    """
+    wide = _make_sample_table(evaluations, narrow=False)
+    unlimited = console.options.update(max_width=100 * console.width)
+    if console.measure(wide, options=unlimited).maximum <= console.width:
+        return Group(wide)
+    failures = [each for each in evaluations if each.message]
+    blocks: list[Table | Text] = [_make_sample_table(evaluations, narrow=True)]
+    if failures:
+        blocks.append(Text())
+    for each in failures:
+        line = Text(f"{_name_sample(each)}: ", style=HEADING)
+        blocks.append(line.append(cut_line(each.message, LONGEST_MESSAGE), style="not bold"))
+    return Group(*blocks)
+
+
+def _name_sample(each: Evaluation) -> str:
+    return f"{each.place.level}/{each.place.problem}/{each.place.sample}"
+
+
+def _make_sample_table(evaluations: Sequence[Evaluation], *, narrow: bool) -> Table:
+    """Return the table; a `narrow` one has no messages, and two lines for each sample."""
+    last = () if narrow else ("message",)
     table = Table(box=None, pad_edge=False)
-    for name in ("sample", "task", "outcome", "MLX / kernel", "kernel", "message"):
+    names = ("sample",) if narrow else ("sample", "task")
+    for name in (*names, "outcome", "MLX / kernel", "kernel", *last):
         table.add_column(name, overflow="fold")
     for each in evaluations:
-        place = each.place
         is_correct = each.outcome == GenerationOutcome.CORRECT.value
-        table.add_row(
-            f"{place.level}/{place.problem}/{place.sample}",
-            Text(each.task),
-            Text(each.outcome, style="" if is_correct else WARNING),
-            numbers.ratio(each.ratio),
-            numbers.time(each.kernel_ns),
-            Text(cut_line(each.message, LONGEST_MESSAGE)),
-        )
+        first = [_name_sample(each), each.task]
+        times = [numbers.ratio(each.ratio), numbers.time(each.kernel_ns)]
+        if narrow:
+            first = ["\n".join(first)]
+            times = [cell.replace(" [", "\n[").replace(" (", "\n(") for cell in times]
+        message = () if narrow else (Text(cut_line(each.message, LONGEST_MESSAGE)),)
+        outcome = Text(each.outcome, style="" if is_correct else WARNING)
+        table.add_row(*map(Text, first), outcome, *map(Text, times), *message)
     return table
 
 
