@@ -161,6 +161,7 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
             "hash_tree": "families/integers/merkle_root",
             "blake3": "families/integers/blake3",
             "prime_field": "families/integers/mont_mul",
+            "curve": "families/integers/msm_buckets",
             "ntt": "families/integers/ntt_goldilocks",
         },
     ),

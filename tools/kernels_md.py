@@ -560,7 +560,7 @@ EXPECTED: dict[str, tuple[Expectation, ...]] = {
         ),
         Expectation(
             "numbers of some hundred bits",
-            "field_inverse mont_mul mont_mul_bls12",
+            "bigint_mul field_inverse mont_mul mont_mul_bls12 msm_buckets",
             "100-1000",
             "Limbs in registers; MLX has no integers of more than 64 bits, Python is the reference",
         ),

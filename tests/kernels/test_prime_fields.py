@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from kernel_results import run_kernel
 
-from metalbench.task import fields
+from metalbench.task import curves, fields
 
 
 def edges(prime: int, limbs: int) -> list[int]:
@@ -52,3 +52,44 @@ def test_residues_are_below_the_prime_and_have_its_edges() -> None:
     assert max(numbers) < prime
     assert {0, 1, prime - 1} <= {*numbers}
     assert len({*numbers}) > 3000
+
+
+def test_sums_of_equal_and_opposite_points() -> None:
+    point = curves.scale(curves.GENERATOR, 12345)
+    assert point is not None
+    opposite = (point[0], curves.PRIME - point[1])
+    other = curves.scale(curves.GENERATOR, 99)
+    buckets = [
+        [],
+        [point],
+        [point, point],
+        [point, opposite],
+        [point, opposite, other],
+        [point] * 33,
+        [point, opposite] * 40,
+        [curves.scale(curves.GENERATOR, i) for i in range(1, 70)],
+    ]
+    offsets = np.cumsum([0, *map(len, buckets)]).astype(np.uint32)
+    points = curves.to_array([each for bucket in buckets for each in bucket])
+    size = f"n={len(points)},buckets={len(buckets)}"
+    found = run_kernel("msm_buckets", size, points=points, offsets=offsets)["y"]
+    expected = [
+        None,
+        point,
+        curves.scale(point, 2),
+        None,
+        other,
+        curves.scale(point, 33),
+        None,
+        curves.scale(curves.GENERATOR, 69 * 70 // 2),
+    ]
+    assert curves.to_points(found) == expected
+
+
+def test_multiples_of_the_generator_of_bn254() -> None:
+    """Twice the generator is known from Ethereum's tests (EIP-196); the order gives infinity."""
+    x = 0x030644E72E131A029B85045B68181585D97816A916871CA8D3C208C16D87CFD3
+    y = 0x15ED738C0E0A7C92E7845F96B2AE9C0A68A6A449E3538FC7FF3EBF7A5A18A2C4
+    assert curves.scale(curves.GENERATOR, 2) == (x, y)
+    assert (y * y - x**3 - 3) % curves.PRIME == 0
+    assert curves.scale(curves.GENERATOR, fields.BN254_SCALAR) is None
