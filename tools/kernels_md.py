@@ -222,6 +222,12 @@ EXPECTED: dict[str, tuple[Expectation, ...]] = {
             "Four passes, two of half types; MLX merges blocks of 4096 in a pass for each doubling",
         ),
         Expectation(
+            "histogram_bins",
+            "histogram_bins",
+            "5-20",
+            "Counts in threadgroup memory; MLX has an atomic of device memory for each element",
+        ),
+        Expectation(
             "top_k_long",
             "top_k_long",
             "3-8",
@@ -543,6 +549,18 @@ EXPECTED: dict[str, tuple[Expectation, ...]] = {
             "masked_scatter",
             "1.5-3",
             "In place; MLX gathers and selects whole arrays",
+        ),
+        Expectation(
+            "rows by signed indices",
+            "take_rows_*",
+            "1-2",
+            "The mode is part of the gather; MLX changes the indices first",
+        ),
+        Expectation(
+            "scatter_max, scatter_min",
+            "scatter_max scatter_min",
+            "0.7-1",
+            "Atomics of integers, and two passes that convert; MLX's atomics try until they succeed",
         ),
         Expectation(
             "put_along_axis, take_along_axis",

@@ -296,3 +296,31 @@ def mlx_distinct_values(x: Any) -> tuple[Any, Any, Any]:
     lengths = mx.zeros(rows * cols, mx.uint32).at[places.flatten()].add(1)
     number = mx.sum(is_first, axis=1).astype(mx.uint32)
     return values.reshape(x.shape), lengths.reshape(x.shape), number
+
+
+# Rows of tables by signed indices, of which some are beyond the table.
+
+TABLES = {
+    "small": {"rows": 16, "cols": 64, "count": 33},
+    "odd1": {"rows": 37, "cols": 101, "count": 300},
+    "odd2": {"rows": 1, "cols": 1023, "count": 5},
+    "seed": {"rows": 4096, "cols": 256, "count": 4096},
+    "large": {"rows": 65536, "cols": 1024, "count": 16384},
+}
+
+
+def signed_indices(*dims: str, rows: str) -> Input:
+    """Return int32 indices from below -2 `rows` to above 2 `rows`, both ends among them."""
+    plain = integers(*dims, low=f"0 - 2 * {rows} - 2", high=f"2 * {rows} + 3", dtype="int32")
+
+    def draw(
+        random: np.random.Generator, shape: tuple[int, ...], values: Mapping[str, int]
+    ) -> Array:
+        count = values[rows]
+        edges = np.array([-2 * count, -count - 1, -count, -1, 0, count - 1, count, 2 * count])
+        drawn = plain.draw(random, shape, values)
+        chosen = random.integers(0, 4 * len(edges), shape)
+        drawn = np.where(chosen < len(edges), edges[chosen % len(edges)], drawn)
+        return drawn.astype(np.int32)
+
+    return replace(plain, draw=draw)

@@ -3,7 +3,7 @@
 // then their sums by shuffles, both in one loop, as the code of an addition (metalbench/curve.h) fills
 // the instruction cache. A second dispatch divides by Z, with one inverse a bucket.
 // dispatch: add_points  threadgroups=(ceil_div(buckets, TG / 32))  threads=(TG)
-// dispatch: divide_by_z  threads_in_grid=(buckets)  threads=(32)
+// dispatch: divide_by_z  threads_in_grid=(buckets)  threads=(64)
 // scratch: sums uint32 (buckets, 24)
 // tune: TG = 64, 32, 128
 // defaults: cpu TG = 32

@@ -1,0 +1,1 @@
+// kernel: scatter_max.metal smallest

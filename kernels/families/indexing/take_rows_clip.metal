@@ -1,0 +1,1 @@
+// kernel: take_rows_wrap.metal clip
