@@ -144,6 +144,8 @@ def _find_machine_roof(result: Result) -> str:
 def _count_finished(results: Sequence[Result]) -> str:
     from metalbench.report.numbers import count
 
+    if not results:
+        return "No kernel had finished."
     kept = "is kept" if len(results) == 1 else "are kept"
     return f"{count(len(results), 'kernel')} had finished and {kept}."
 

@@ -78,7 +78,7 @@ class WrongKernelError(MetalBenchError):
     """
 
     def __init__(self, name: str, finding: str, kind: verify.Kind) -> None:
-        super().__init__(f"{name} is not correct, so its time is none: {finding}")
+        super().__init__(f"{name} is not correct, so it has no time: {finding}")
         self.name = name
         self.finding = finding
         self.kind = kind

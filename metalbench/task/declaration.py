@@ -152,8 +152,9 @@ class Task:
         if not is_spelled(size):
             example = spell_size(names)
             hint = suggestion(size, self.sizes)
+            separator = " Or" if hint.endswith("?") else ", or"
             raise DeclarationError(
-                f"[{self.name}] unknown size {size!r}; {hint}, or any such as {example}"
+                f"[{self.name}] unknown size {size!r}; {hint}{separator} any such as {example}"
             )
         extents = parse_size(size)
         if extents.keys() != names.keys():

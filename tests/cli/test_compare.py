@@ -65,7 +65,7 @@ def test_compare_ends_a_version_that_does_not_end(history: Path) -> None:
     path.write_text(path.read_text().replace("y[i] =", "while (y[i] != 3) y[i] = 2; y[i] ="))
     result = command("compare", "twice@HEAD~1", "--kernels", history, "--kernel-timeout", 3)
     assert result.exit_code == 1, result.output
-    assert "is not correct, so its time is none" in result.output
+    assert "is not correct, so it has no time" in result.output
     assert "--kernel-timeout" in result.output
 
 
@@ -85,10 +85,10 @@ def test_compare_tells_versions_apart_that_differ_only_in_a_header(
     options = ("--kernels", history, "--time", 0.05, "--json", written)
     result = command("compare", "twice@HEAD~1", "twice@HEAD", *options)
     assert result.exit_code == 1
-    assert "twice@HEAD~1 is not correct, so its time is none: " in result.stderr
+    assert "twice@HEAD~1 is not correct, so it has no time: " in result.stderr
     result = command("compare", "twice@HEAD", *options)
     assert result.exit_code == 1
-    assert "twice is not correct, so its time is none: " in result.stderr
+    assert "twice is not correct, so it has no time: " in result.stderr
     included.write_text("#define FACTOR 2\n")
     assert command("compare", "twice@HEAD", *options).exit_code == 0
     (compared,) = json.loads(written.read_text())["compared"]
@@ -136,7 +136,7 @@ def test_compare_explains_why_versions_cannot_be_compared(
 def test_compare_has_no_time_of_a_wrong_version(history: Path) -> None:
     result = command("compare", "twice@HEAD", "--kernels", history, "--time", 0.05)
     assert result.exit_code == 1
-    assert "twice@HEAD is not correct, so its time is none: " in result.stderr
+    assert "twice@HEAD is not correct, so it has no time: " in result.stderr
 
 
 @pytest.fixture

@@ -89,7 +89,7 @@ def test_tune_refuses_a_wrong_kernel(folder: Path, tmp_path: Path) -> None:
     done = invoke(tmp_path, folder, "tune", "twice")
     assert done.exit_code == 1
     assert (
-        "Error: twice with its defaults is not correct, so its time is none: [twice]" in done.output
+        "Error: twice with its defaults is not correct, so it has no time: [twice]" in done.output
     )
 
 
