@@ -560,7 +560,7 @@ EXPECTED: dict[str, tuple[Expectation, ...]] = {
             "scatter_max, scatter_min",
             "scatter_max scatter_min",
             "0.7-1",
-            "Atomics of integers, and two passes that convert; MLX's atomics try until they succeed",
+            "Atomics of integers, and two passes that convert; MLX tries until it succeeds",
         ),
         Expectation(
             "put_along_axis, take_along_axis",

@@ -309,7 +309,7 @@ TABLES = {
 }
 
 
-def signed_indices(*dims: str, rows: str) -> Input:
+def table_indices(*dims: str, rows: str) -> Input:
     """Return int32 indices from below -2 `rows` to above 2 `rows`, both ends among them."""
     plain = integers(*dims, low=f"0 - 2 * {rows} - 2", high=f"2 * {rows} + 3", dtype="int32")
 

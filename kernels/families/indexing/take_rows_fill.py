@@ -4,7 +4,7 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import normal, output, task
-from metalbench.task.families import FLOATING, TABLES, signed_indices
+from metalbench.task.families import FLOATING, TABLES, table_indices
 
 
 def filled(x, index):
@@ -18,7 +18,7 @@ def filled(x, index):
 @task(
     sizes=TABLES,
     gpu_headlines=("large",),
-    inputs=dict(x=normal("rows", "cols"), index=signed_indices("count", rows="rows")),
+    inputs=dict(x=normal("rows", "cols"), index=table_indices("count", rows="rows")),
     outputs=dict(y=output("count", "cols")),
     oracle=filled,
     dtypes=FLOATING,

@@ -3,13 +3,13 @@
 import numpy as np
 
 from metalbench.task import normal, output, task
-from metalbench.task.families import FLOATING, TABLES, signed_indices
+from metalbench.task.families import FLOATING, TABLES, table_indices
 
 
 @task(
     sizes=TABLES,
     gpu_headlines=("large",),
-    inputs=dict(x=normal("rows", "cols"), index=signed_indices("count", rows="rows")),
+    inputs=dict(x=normal("rows", "cols"), index=table_indices("count", rows="rows")),
     outputs=dict(y=output("count", "cols")),
     oracle=lambda x, index: np.take(x, index, axis=0, mode="wrap"),
     dtypes=FLOATING,
