@@ -234,6 +234,18 @@ class _Options(ErrorsAreMessages):
     metavar="FOLDER",
     help=f"Leave a GPU trace of each kernel's start and best as FOLDER/NAME-N{SUFFIX}, on a Mac.",
 )
+@click.option(
+    "--cluster",
+    metavar="HOST:PORT|local",
+    help="Verify candidates on the nodes of a Ray cluster, or on a local one, while others are "
+    "timed. With predicted objectives their work is measured there, too.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 256),
+    metavar="N",
+    help="Of --cluster local: candidates to verify at a time; else the number of processors.",
+)
 @limit_options
 @on_options
 @kernel_options

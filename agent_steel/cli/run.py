@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ from metalbench.cli.run import SUFFIX
 from metalbench.report.console import echo_document
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from rich.console import Console
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from agent_steel.history import History
     from agent_steel.history.recording import Recording
     from agent_steel.loop import LoopResult, SearchResult
+    from agent_steel.loop.ahead import CandidateWorkers
+    from agent_steel.loop.predicted import Predictor
     from agent_steel.loop.settings import SearchSubject, Settings
     from agent_steel.proposal import Proposer, Usage
     from metalbench.cli.machine import Machine
@@ -171,6 +174,8 @@ def run(ctx: click.Context, options: dict[str, Any]) -> int:
     recording = None
     # Only a session of `agent_steel model` names kernels with a size for each.
     options = {"subjects": (), **options}
+    if options.get("workers") and not options.get("cluster"):
+        raise click.UsageError("--workers: expected --cluster, whose workers it counts; got none")
     with ExitStack() as stack:
         if options["replay"] is not None:
             recording = read_recording(options["replay"])
@@ -341,9 +346,16 @@ def _loop(
         shown = [find_gpu_chip(options["predict"])] if options.get("predict") else []
         chips = list(dict.fromkeys([*others, *shown]))
         profiler = Profiler(site, seed=seed, plan=plan, chips=chips)
+    further = tuple(map(Predictor, others))
+    workers = None
+    if options.get("cluster") and recording is None:
+        said = partial(log.print, soft_wrap=True, markup=False)
+        first = [predictor] if chip is not None else []
+        workers = _open_workers(options, [*first, *further], said)
+        verifier = replace(verifier, workers=workers)
     judge: CandidateVerifier = verifier
     if others:
-        judge = MultiObjectiveVerifier(verifier, tuple(map(Predictor, others)), holds_out)
+        judge = MultiObjectiveVerifier(verifier, further, holds_out)
     if recording is not None:
         judge, profiler = RecordedVerifier(recording), RecordedProfiler(recording)
     tools = Tools(
@@ -354,9 +366,28 @@ def _loop(
         proposer,
         settings,
         listener,
+        workers,
     )
-    with listener:
-        return Loop(session, subjects, tools).run()
+    try:
+        with listener:
+            return Loop(session, subjects, tools).run()
+    finally:
+        if workers is not None:
+            workers.close()
+
+
+def _open_workers(
+    options: Mapping[str, Any], predictors: Sequence[Predictor], report: Callable[[str], None]
+) -> CandidateWorkers:
+    """Open the workers of ``--cluster``. Raise MachineError if there is no such cluster."""
+    from agent_steel.loop.ahead import CandidateWorkers
+    from metalbench.cli.machine import open_verifying_workers
+    from metalbench.cli.options import MachineConfig
+
+    provider = open_verifying_workers(
+        MachineConfig.of(dict(options)), options["cluster"], options.get("workers")
+    )
+    return CandidateWorkers(provider, predictors, seed=options["seed"], report=report)
 
 
 def _as_it_was(

@@ -25,9 +25,11 @@ from agent_steel.loop.profiler import (
 )
 from agent_steel.loop.verifier import (
     CandidateJudgement,
+    EarlierVerification,
     Version,
     WrongRivalError,
     draw_held_out,
+    judge_failed_result,
     list_matches,
     read_held_out,
 )
@@ -44,6 +46,7 @@ from metalbench.profiling.prediction import (
     Prediction,
     compare_predictions,
     predict_kernel,
+    predict_works,
     probability_faster,
 )
 from metalbench.report import numbers
@@ -51,13 +54,13 @@ from metalbench.run.timed import like_seeds
 from metalbench.run.trial import Silent, Trial
 from metalbench.stats import Interval
 from metalbench.store.result import Status as ResultStatus
-from metalbench.verify import Kind
 
 if TYPE_CHECKING:
     from agent_steel.attempt import Attempt
     from agent_steel.loop.settings import SearchSubject
     from metalbench.kernel.header import Kernel
     from metalbench.profiling.gpu_chips import GpuChip
+    from metalbench.profiling.prediction import MeasuredDispatch
     from metalbench.run.trial import Observer
     from metalbench.store.result import Result
 
@@ -111,6 +114,20 @@ class Predictor:
                 self._known[key] = str(error)
         return self._known[key]
 
+    def add_works(
+        self,
+        subject: SearchSubject,
+        kernel: Kernel,
+        tunables: Mapping[str, int],
+        works: Sequence[MeasuredDispatch],
+    ) -> None:
+        """Predict a version from the work of its dispatches, which a worker has measured."""
+        values = kernel.resolve_tunables(tunables, dtype=subject.dtype)
+        key = (subject.place, kernel.hash, tuple(sorted(values.items())))
+        if key not in self._known:
+            found = predict_works(kernel.name, subject.size, self.chip, list(works))
+            self._known[key] = found
+
 
 class TriersAndPlayers(Triers, MatchRunner, Protocol):
     """The pool that runs trials and matches."""
@@ -135,13 +152,15 @@ class PredictionVerifier:
 
     A candidate is kept if it is faster with the probability DECIDED or more. If neither is, the
     model cannot tell, and the candidate is reverted. With `holds_out` it must also be right in
-    held-out cases, and not be predicted slower at held-out sizes.
+    held-out cases, and not be predicted slower at held-out sizes. `workers` verify candidates, and
+    measure their work, where there are some.
     """
 
     triers: TriersAndPlayers
     predictor: Predictor
     seed: int = 0
     holds_out: bool = True
+    workers: EarlierVerification | None = None
 
     def judge(
         self,
@@ -160,9 +179,11 @@ class PredictionVerifier:
         WrongRivalError if the best version cannot be predicted.
         """
         (seed,) = islice(like_seeds(subject.task, self.seed), number, number + 1)
-        result = verify_version(self.triers, subject, candidate, seed, observer or Silent())
+        result = self.workers.take(subject, candidate, number) if self.workers else None
+        if result is None:
+            result = verify_version(self.triers, subject, candidate, seed, observer or Silent())
         if result.status is not ResultStatus.CORRECT:
-            return _fail(result)
+            return judge_failed_result(result)
         both = predict_both(self.predictor, subject, best, candidate)
         if isinstance(both, str):
             return CandidateJudgement(Status.REVERTED, both)
@@ -233,13 +254,6 @@ def is_predicted_slower(
     except WrongRivalError:
         return False
     return not isinstance(both, str) and probability_faster(*both) >= DECIDED
-
-
-def _fail(result: Result) -> CandidateJudgement:
-    failure = result.failures[0]
-    ends = Kind(failure.kind).ends_verification
-    where = f"at {failure.stage}: {failure.kind}: {failure.message}"
-    return CandidateJudgement(Status.BROKEN if ends else Status.WRONG, where)
 
 
 def predict_ratio(found: Prediction, rival: Prediction) -> Interval:

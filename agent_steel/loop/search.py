@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -46,7 +46,9 @@ from metalbench.errors import DeclarationError, MetalBenchError
 if TYPE_CHECKING:
     from agent_steel.device_lock import DeviceLock
     from agent_steel.history import History
+    from agent_steel.loop.ahead import CandidateWorkers
     from metalbench.measure.measurement import SampleSet
+    from metalbench.run.trial import Observer
 
 # Messages with a place in the source need no checked build.
 _NAMES_LINE = re.compile(r"\.(?:metal|h):\d")
@@ -63,6 +65,7 @@ class Tools:
     proposer: Proposer
     settings: Settings
     listener: Listener
+    workers: CandidateWorkers | None = None
 
 
 class Search:
@@ -186,6 +189,7 @@ class Search:
             attempt = answered.attempt(history, brief, each)
             kept = history.add(self.subject.place, attempt)
             numbers.append(kept.number)
+            self.verify_ahead(kept)
             if kept.status is not Status.PENDING:
                 tools.listener.on_judgement(self.subject, kept)
         context = ExchangeContext(
@@ -216,9 +220,12 @@ class Search:
         repeat = tools.history.count_judgements(attempt.number) if undecided else 0
         tools.listener.on_judging(subject, attempt)
         try:
-            with self._alone():
+            with self._alone(), self._observe() as observer:
                 found = tools.verifier.judge(
-                    subject, best, candidate, number=attempt.number, repeat=repeat
+                    *(subject, best, candidate),
+                    number=attempt.number,
+                    repeat=repeat,
+                    observer=observer,
                 )
         except WrongRivalError as error:
             self._is_wrong(rival, error)
@@ -243,6 +250,23 @@ class Search:
             return found.error
         defects = self._tools.profiler.find_defects(self.subject, attempt)
         return "\n".join(filter(None, (found.error, defects)))
+
+    def verify_ahead(self, attempt: Attempt) -> None:
+        """Give a pending attempt to the workers, if there are some."""
+        workers = self._tools.workers
+        if workers is None or attempt.status is not Status.PENDING:
+            return
+        try:
+            candidate = self._version(attempt, f"attempt {attempt.number}")
+            candidate.kernel.resolve_tunables(attempt.tunables)
+        except DeclarationError:
+            return  # which its judgement reports
+        workers.begin(self.subject, candidate, attempt.number)
+
+    def _observe(self) -> AbstractContextManager[Observer | None]:
+        """Return a context with an observer that keeps workers here still during a timing."""
+        workers = self._tools.workers
+        return nullcontext() if workers is None else workers.observe()
 
     def _record(
         self, attempt: Attempt, samples: Sequence[SampleSet] = (), repeat: int = 0
@@ -350,7 +374,10 @@ class Search:
 
     def _diagnosis(self, attempt: Attempt) -> Diagnosis:
         attempts = tuple(self._lineage().attempts.values())
-        with self._alone():
+        workers = self._tools.workers
+        is_timed = workers is not None and self.subject.chip is None
+        still = workers.pause() if workers is not None and is_timed else nullcontext()
+        with self._alone(), still:
             found = self._tools.profiler.diagnose(self.subject, attempt, attempts)
         self._tools.history.record_diagnosis(self._session, attempt.number, found)
         return found
@@ -552,7 +579,10 @@ class Loop:
             self._asking.submit(search, brief)
 
     def _judge_pending(self, search: Search) -> None:
-        for attempt in search.pending():
+        pending = search.pending()
+        for attempt in pending:
+            search.verify_ahead(attempt)
+        for attempt in pending:
             search.judge(attempt)
 
     def _measure_again(self, search: Search) -> None:

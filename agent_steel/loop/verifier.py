@@ -15,6 +15,7 @@ from metalbench.measure.measurement import Plan
 from metalbench.run.timed import like_seeds
 from metalbench.run.trial import Silent
 from metalbench.stats import MARGIN, Interval, Verdict, spread_ratio
+from metalbench.store.result import Status as ResultStatus
 from metalbench.verify import Kind
 from metalbench.verify.held_out import HeldOut
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from metalbench.kernel.header import Kernel
     from metalbench.measure.measurement import Measurement, SampleSet
     from metalbench.run.trial import Observer
-    from metalbench.store.result import Failure
+    from metalbench.store.result import Failure, Result
 
 SECONDS, CONFIRMATION_SECONDS = 1.0, 3.0
 # A candidate whose verdict is INCONCLUSIVE is measured up to this number of times more, each time
@@ -79,6 +80,16 @@ class CandidateVerifier(Protocol):
         """Return the judgement of attempt `number`; `repeat` counts its earlier judgements."""
 
 
+class EarlierVerification(Protocol):
+    """The results of candidates that were verified before they are judged."""
+
+    def take(self, subject: SearchSubject, candidate: Version, number: int) -> Result | None:
+        """Return the result of attempt `number`; None if it has to be verified now."""
+
+    def covers(self, subject: SearchSubject) -> bool:
+        """Return whether the results are as thorough as those of the subject's device."""
+
+
 @dataclass(frozen=True)
 class Verifier:
     """Compare candidates with the best version so far, each in a separate process.
@@ -86,7 +97,8 @@ class Verifier:
     A candidate that is better by `target` is confirmed by a longer measurement on other inputs:
     the best of many short measurements is biased (winner's curse). With `holds_out` it must also be
     right, and not slower, in held-out cases. One that may be better, but whose verdict is
-    INCONCLUSIVE, is UNDECIDED until it was repeated MOST_REPEATS times.
+    INCONCLUSIVE, is UNDECIDED until it was repeated MOST_REPEATS times. `workers` verify candidates
+    first, where there are some.
     """
 
     players: MatchRunner
@@ -95,6 +107,7 @@ class Verifier:
     confirmation: Plan = field(default_factory=lambda: Plan(seconds=CONFIRMATION_SECONDS))
     target: Target = Target.SPEED
     holds_out: bool = True
+    workers: EarlierVerification | None = None
 
     def judge(
         self,
@@ -114,6 +127,12 @@ class Verifier:
         WrongRivalError if the best is wrong.
         """
         observer = observer or Silent()
+        is_verified = repeat > 0
+        if self.workers is not None and not is_verified:
+            result = self.workers.take(subject, candidate, number)
+            if result is not None and result.status is not ResultStatus.CORRECT:
+                return judge_failed_result(result)
+            is_verified = result is not None and self.workers.covers(subject)
         # Of the same distributions, so that they cost the same time.
         first = 2 * (number * (MOST_REPEATS + 1) + repeat)
         seeds = islice(like_seeds(subject.task, self.seed), first, None)
@@ -130,7 +149,7 @@ class Verifier:
             size=subject.size,
             plan=self._plan(plan, next(seeds)),
             tunables=(best.tunables, candidate.tunables),
-            thorough=repeat == 0,
+            thorough=not is_verified,
         )
         found = self._read_match(subject, match, observer)
         if found.status is Status.KEPT:
@@ -280,6 +299,14 @@ def _fail(match: Match, failure: Failure, wrong: str | None) -> CandidateJudgeme
     return CandidateJudgement(
         Status.BROKEN if Kind(failure.kind).ends_verification else Status.WRONG, where
     )
+
+
+def judge_failed_result(result: Result) -> CandidateJudgement:
+    """Return the judgement of a candidate whose trial has failed."""
+    failure = result.failures[0]
+    ends = Kind(failure.kind).ends_verification
+    where = f"at {failure.stage}: {failure.kind}: {failure.message}"
+    return CandidateJudgement(Status.BROKEN if ends else Status.WRONG, where)
 
 
 def _confirm(first: CandidateJudgement, second: CandidateJudgement) -> CandidateJudgement:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from metalbench.run.trial import Trial
     from metalbench.store.environment import Environment
     from metalbench.store.result import DeviceFacts
+    from metalbench.workers.cluster import RayWorkerProvider
     from metalbench.workers.pool import Workers
     from metalbench.workers.remote_workers import RemoteWorkers
     from metalbench.workers.ssh import Address
@@ -186,11 +187,26 @@ def open_seats(
     provider = RayWorkerProvider(cluster, config.device, wanted, workers or usable_cores())
     try:
         opened = provider.opened
+        assert opened is not None
         for each in opened.warnings:
             log.print(f"Warning: {each}.", style="yellow", soft_wrap=True)
         yield opened.device, opened.environment, provider
     finally:
         provider.close()
+
+
+def open_verifying_workers(
+    config: MachineConfig, cluster: str, workers: int | None
+) -> RayWorkerProvider:
+    """Open the workers of a Ray cluster, which verify on their cpu device and time nothing."""
+    from metalbench.msl.engine import ENGINE_VARIABLE, read_engine
+    from metalbench.process import usable_cores
+    from metalbench.workers.cluster import ClusterOptions, RayWorkerProvider
+
+    variables = {ENGINE_VARIABLE: read_engine()}
+    wanted = ClusterOptions(config.limits.seconds, config.memory_limit, variables)
+    count = workers or usable_cores()
+    return RayWorkerProvider(cluster, "cpu", wanted, count, timed=False)
 
 
 def _open_here(config: MachineConfig, workers: int, log: Console) -> Found:

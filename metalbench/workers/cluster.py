@@ -13,7 +13,8 @@ from types import TracebackType
 from typing import Any
 
 from metalbench.devices import KINDS
-from metalbench.errors import DeclarationError, EncodingError, MachineError
+from metalbench.errors import DeclarationError, EncodingError, MachineError, Unsupported
+from metalbench.profiling.prediction import MeasuredDispatch
 from metalbench.run.trial import Observer, Stage, Trial
 from metalbench.store.result import DeviceFacts, Result
 from metalbench.workers.cluster_worker import (
@@ -103,6 +104,18 @@ class ClusterWorkerHandle:
         assert isinstance(said, Result)
         return said
 
+    def measure_work(self, trial: Trial) -> tuple[MeasuredDispatch, ...]:
+        """Return the work of a kernel's dispatches; raise Unsupported for why there is none."""
+        files = self._select_unsent(False, read_trial_files(trial.entry, trial.kernel))
+        modules = self._select_unsent(True, read_task_modules(trial.entry))
+        name, said = self._request("measure work", ClusterTrial(trial, files, modules))
+        if name == "unpredictable":
+            raise Unsupported(str(said))
+        if name != "works":
+            raise EncodingError(f"message: expected works, got {name}")
+        assert isinstance(said, tuple)
+        return said
+
     def _request(self, name: str, value: object = None) -> tuple[str, object]:
         kind, said = unpack_message(self._ask(pack_message(name, value)))
         if kind == "machine":
@@ -169,10 +182,19 @@ class RayWorkerProvider:
     """The seats of all nodes: as many as a node has processors.
 
     Nodes with the resource ``metalbench_KIND`` own the device; each is held as a whole while this
-    is open. `local` starts a cluster of this machine alone, with `count` seats.
+    is open. `local` starts a cluster of this machine alone, with `count` seats. Without `timed` no
+    node is held: all of them verify on their cpu device, and `opened` is None.
     """
 
-    def __init__(self, address: str, device: str, wanted: ClusterOptions, count: int) -> None:
+    def __init__(
+        self,
+        address: str,
+        device: str,
+        wanted: ClusterOptions,
+        count: int,
+        *,
+        timed: bool = True,
+    ) -> None:
         self._ray = import_ray()
         self._wanted = wanted
         self._actors: list[Any] = []
@@ -181,10 +203,10 @@ class RayWorkerProvider:
         self._closed = False
         self._connect(address, device, count)
         try:
-            self._kind = self._choose_kind(device)
+            self._kind = self._choose_kind(device) if timed else None
             self.local_scheduler = TimingScheduler()
             self._own_node = self._ray.get_runtime_context().get_node_id()
-            self.opened = self._open_first()
+            self.opened = self._open_first(self._kind) if self._kind is not None else None
         except BaseException:
             self.close()
             raise
@@ -252,20 +274,22 @@ class RayWorkerProvider:
             f"--resources='{{\"{RESOURCE}{kind}\": 1}}'`"
         )
 
-    def _has_device(self, node: Mapping[str, Any], kind: str) -> bool:
-        return float(node["Resources"].get(RESOURCE + kind, 0)) >= 1
+    def _has_device(self, node: Mapping[str, Any], kind: str | None) -> bool:
+        return kind is not None and float(node["Resources"].get(RESOURCE + kind, 0)) >= 1
 
-    def _open_first(self) -> OpenReply:
+    def _open_first(self, kind: str) -> OpenReply:
         """Learn what the device is, from the first node that owns one."""
-        node = next(each for each in self._list_nodes() if self._has_device(each, self._kind))
+        node = next(each for each in self._list_nodes() if self._has_device(each, kind))
         with self._start_worker(node, processors=0) as handle:
-            return handle.open(self._kind, self._wanted)
+            return handle.open(kind, self._wanted)
 
     def _list_node_workers(self, node: Mapping[str, Any]) -> list[WorkerSpec]:
         can_time = self._has_device(node, self._kind)
         scheduler = self.local_scheduler if node["NodeID"] == self._own_node else TimingScheduler()
         processors = int(node["Resources"].get("CPU", 0))
-        holder = self._reserve_node(node, processors) if can_time else None
+        holder = None
+        if can_time and self._kind is not None:
+            holder = self._reserve_node(node, processors, self._kind)
         opening = partial(self._open_worker, node, holder)
         name = str(node["NodeManagerAddress"])
         return [
@@ -273,14 +297,14 @@ class RayWorkerProvider:
             for _ in range(max(processors, int(can_time)))
         ]
 
-    def _reserve_node(self, node: Mapping[str, Any], processors: int) -> Any:
+    def _reserve_node(self, node: Mapping[str, Any], processors: int, kind: str) -> Any:
         """Have all of a node as soon as others have left it."""
-        resources = {RESOURCE + self._kind: 1}
+        resources = {RESOURCE + kind: 1}
         return self._start_actor(_NodeReservation, node, num_cpus=processors, resources=resources)
 
     def _open_worker(self, node: Mapping[str, Any], holder: Any) -> ClusterWorkerHandle:
         """A place in a node, ready; raises SeatLostError if the node is gone."""
-        if holder is None:
+        if holder is None or self._kind is None or self.opened is None:
             handle = self._start_worker(node, processors=1)
             handle.open("cpu", self._wanted)
             return handle

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from queue import SimpleQueue
 from typing import Any
 
 from metalbench import _core
-from metalbench.errors import DeclarationError, EncodingError, MetalBenchError
+from metalbench.errors import DeclarationError, EncodingError, MachineError, MetalBenchError
+from metalbench.profiling.prediction import MeasuredDispatch, measure_kernel
 from metalbench.run.trial import Silent, Stage, Trial, device_facts
 from metalbench.sandbox.encoding import decode, encode
 from metalbench.sandbox.resources import Limits
@@ -47,10 +48,13 @@ def _list_message_types() -> dict[str, Any]:
     return {
         "start": ClusterStart,
         "try": ClusterTrial,
+        "measure work": ClusterTrial,
         "go on": type(None),
         "opened": OpenReply,
         "stage": Stage,
         "result": Result,
+        "works": tuple[MeasuredDispatch, ...],
+        "unpredictable": str,
         "machine": str,
         "untried": str,
     }
@@ -129,6 +133,9 @@ class ClusterWorker:
         try:
             while True:
                 name, value = unpack_message(self._requests.get())
+                if name == "measure work":
+                    self._replies.put(self._measure_work(folder, value))
+                    continue
                 if name != "try":
                     break
                 # Made for each: none is being made ready while somebody else is timed.
@@ -138,14 +145,49 @@ class ClusterWorker:
             folder.remove()
         self._replies.put(pack_message("go on"))
 
+    def _measure_work(self, folder: SessionFolder, job: ClusterTrial) -> Message:
+        """Return the work of a kernel's dispatches, from which times of Apple GPUs are predicted.
+
+        Its code runs in an executor, as in every prediction.
+        """
+        try:
+            self._write_files(folder, job)
+            trial = folder.map_trial(job.trial)
+            works = measure_kernel(
+                trial.kernel,
+                *(trial.entry.task, trial.size or trial.entry.task.headline),
+                dtype_name=trial.dtype,
+                tunables=trial.tunables,
+                seed=trial.seed,
+            )
+        except MachineError as error:
+            return pack_message("machine", folder.restore_paths(str(error)))
+        except MetalBenchError as error:
+            return pack_message("unpredictable", folder.restore_paths(str(error)))
+        found = tuple(
+            replace(
+                each,
+                line_causes={
+                    (folder.restore_paths(file), line): causes
+                    for (file, line), causes in each.line_causes.items()
+                },
+            )
+            for each in works
+        )
+        return pack_message("works", found)
+
+    @staticmethod
+    def _write_files(folder: SessionFolder, job: ClusterTrial) -> None:
+        for each in job.files:
+            folder.write_file(each.path, each.data)
+        for each in job.modules:
+            folder.write_module(each.path, each.data)
+
     def _run_trial(
         self, workers: Workers, facts: DeviceFacts, folder: SessionFolder, job: ClusterTrial
     ) -> Message:
         try:
-            for each in job.files:
-                folder.write_file(each.path, each.data)
-            for each in job.modules:
-                folder.write_module(each.path, each.data)
+            self._write_files(folder, job)
             result = workers.attempt(facts, folder.map_trial(job.trial), (), _StageObserver(self))
             return pack_message("result", translate_result(result, folder.restore_paths))
         except DeclarationError as error:
