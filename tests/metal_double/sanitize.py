@@ -46,14 +46,19 @@ def build() -> Path:
 
 
 def runtime() -> str:
-    """Return the path of GCC's AddressSanitizer, which a process must load at its start."""
-    command = ["gcc", "-print-file-name=libasan.so"]
-    path = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-    if not Path(path).is_absolute():
-        raise FileNotFoundError(
-            f"{' '.join(command)}: GCC has no AddressSanitizer; install libasan"
-        )
-    return path
+    """Return the paths of the libraries that a process must load at its start.
+
+    They are GCC's AddressSanitizer and the C++ library, whose exceptions it intercepts: it ends the
+    process if a library that was loaded later throws one.
+    """
+    paths = []
+    for library in ("libasan.so", "libstdc++.so.6"):
+        command = ["gcc", f"-print-file-name={library}"]
+        path = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+        if not Path(path).is_absolute():
+            raise FileNotFoundError(f"{' '.join(command)}: GCC has no {library}; install it")
+        paths.append(path)
+    return ":".join(paths)
 
 
 def environment(log: Path) -> dict[str, str]:
@@ -82,7 +87,8 @@ def findings(folder: Path) -> Iterator[str]:
     """Return the defects that the reports of a folder list."""
     for path in sorted(folder.iterdir()):
         report = path.read_text(errors="replace")
-        if "ERROR: AddressSanitizer" in report:
+        # The second is an error of the sanitizer itself, which has ended the process.
+        if "ERROR: AddressSanitizer" in report or "AddressSanitizer: CHECK failed" in report:
             yield report
         yield from filter(is_own, leaks(report))
 

@@ -77,6 +77,7 @@ class PartitionedModule:
 
 
 _METADATA = re.compile(r"![0-9]+")
+_FIRST_DEFINITION = re.compile(r"\n![0-9]+ = ")
 
 
 def drop_unused_metadata(ir: str) -> str:
@@ -84,22 +85,27 @@ def drop_unused_metadata(ir: str) -> str:
 
     A part has the locations of all lines of its module otherwise, and LLVM reads them first.
     """
+    first = _FIRST_DEFINITION.search(ir)
+    if first is None:
+        return ir
+    # The definitions are at the end. Only there are the lines looked at one by one.
+    code, lines = ir[: first.start()], ir[first.start() + 1 :].split("\n")
+    waiting = set(_METADATA.findall(code))
     definitions: dict[str, str] = {}
-    waiting: list[str] = []
-    for line in ir.split("\n"):
+    for line in lines:
         name, is_definition, value = line.partition(" = ")
-        if is_definition and _METADATA.fullmatch(name):
+        if is_definition and name[0] == "!" and name[1:].isdigit():
             definitions[name] = value
-        elif "!" in line:
-            waiting += _METADATA.findall(line)
+        else:
+            waiting.update(_METADATA.findall(line))
     found: set[str] = set()
     while waiting:
         name = waiting.pop()
-        if name not in found:
-            found.add(name)
-            waiting += _METADATA.findall(definitions.get(name, ""))
+        found.add(name)
+        waiting.update(set(_METADATA.findall(definitions.get(name, ""))) - found)
     unused = definitions.keys() - found
-    return "\n".join(line for line in ir.split("\n") if line.partition(" = ")[0] not in unused)
+    kept = [line for line in lines if line.partition(" = ")[0] not in unused]
+    return "\n".join([code, *kept])
 
 
 def _with_sign(names: Iterable[str]) -> set[str]:
