@@ -52,6 +52,24 @@ LOOP = """func.func @main(%x: tensor<80x5xi8>) -> tensor<80x5xi8> {
   return %r#1 : tensor<80x5xi8>
 }"""
 
+# A loop that ends when the largest of 4 elements is 0.5 or less, and counts its iterations.
+HALVE = """func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<i32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %none = stablehlo.constant dense<0.0> : tensor<f32>
+  %least = stablehlo.constant dense<0.5> : tensor<f32>
+  %half = stablehlo.constant dense<0.5> : tensor<4xf32>
+  %r:2 = stablehlo.while(%v = %x, %i = %zero) : tensor<4xf32>, tensor<i32>
+    cond { %m = stablehlo.reduce(%v init: %none) applies stablehlo.maximum across dimensions = [0]
+             : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+           %p = stablehlo.compare GT, %m, %least : (tensor<f32>, tensor<f32>) -> tensor<i1>
+           stablehlo.return %p : tensor<i1> }
+    do { %a = stablehlo.multiply %v, %half : tensor<4xf32>
+         %j = stablehlo.add %i, %one : tensor<i32>
+         stablehlo.return %a, %j : tensor<4xf32>, tensor<i32> }
+  return %r#0, %r#1 : tensor<4xf32>, tensor<i32>
+}"""
+
 
 @pytest.fixture(autouse=True)
 def forget_device() -> Iterator[None]:
@@ -178,6 +196,24 @@ def test_a_loop_updates_in_place_and_waits_for_nothing(metal_double) -> None:
     metal_double.reset()
     np.testing.assert_array_equal(np.frombuffer(loop.queue.read(found), np.int8), rows.ravel())
     assert set(loop.queue.read(given)) == {255}
+
+
+def test_a_loop_of_unknown_length_reads_several_conditions_at_once(
+    metal_double, monkeypatch
+) -> None:
+    buffers = {}
+    for groups in ("auto", "never"):
+        monkeypatch.setenv("METALBENCH_HLO_LOOP_GROUPS", groups)
+        program = Executable(import_program(HALVE), device="metal")
+        before = metal_double.get("command_buffers")
+        for count in (0, 1, 2, 3, 7, 8, 40):
+            x = np.array([0.1, 0.2, 0.5 * 2.0**count, 0], np.float32)
+            found, iterations = program(x)
+            np.testing.assert_array_equal(found, x * np.float32(0.5) ** count)
+            assert iterations == count
+        buffers[groups] = metal_double.get("command_buffers") - before
+    # A read ends a command buffer.
+    assert 2 * buffers["auto"] < buffers["never"]
 
 
 def test_a_failure_is_raised_by_the_next_wait(increment, metal_double) -> None:
