@@ -335,8 +335,8 @@ def test_run_prints_a_markdown_table_and_failures(shell: Any, speed: Any, tmp_pa
     rows = [line.split(" | ") for line in lines if line.startswith("| t")]
     assert [row[:4] for row in rows] == [
         ["| task", "size", "dtype", "correct"],
-        ["| thrice", "seed", "float32", "**incorrect**"],
         ["| twice", "seed", "float32", "correct"],
+        ["| thrice", "seed", "float32", "**incorrect**"],
     ]
     assert {len(row) for row in rows} == {8}
     assert "**thrice: incorrect at verify**" in lines
