@@ -6,6 +6,7 @@
 // which it reads and writes once for PANEL columns.
 // dispatch: lu  threadgroups=(batch)  threads=(max(64, 32 * ceil_div(n, 32)))
 // tune: PANEL = 8, 4
+// defaults: cpu PANEL = 4
 // dtypes: float32
 // limits: n <= 448
 #include "metalbench/inlined.h"

@@ -7,6 +7,7 @@
 // scratch: half_way float32 (depth, rows, cols)
 // tune: HIGH = 16, 8
 // tune: SPAN = 64, 32, 128
+// defaults: cpu HIGH = 8, SPAN = 32
 // dtypes: float32, float16, bfloat16
 // limits: steps == 4, depth * rows * cols <= 4294967295
 #include "metalbench/inlined.h"

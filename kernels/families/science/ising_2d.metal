@@ -9,6 +9,7 @@
 // dispatch: second_white  threads_in_grid=(cols / 4, rows / 2)  threads=(TG, 1)
 // scratch: other int8 (rows, cols)
 // tune: TG = 64, 128, 256
+// defaults: cpu TG = 256
 // dtypes: float32
 // limits: sweeps == 2, rows % 2 == 0, cols % 4 == 0, rows * cols <= 4294967295
 #include "metalbench/inlined.h"

@@ -20,6 +20,7 @@
 // scratch: found_3 float32 (batch, n / 4, n / 4)
 // scratch: found_2 float32 (batch, n / 2, n / 2)
 // tune: TALL = 8, 4
+// defaults: cpu TALL = 4
 // dtypes: float32
 // limits: 15 <= n, n <= 255, batch * n * n <= 4294967295
 #include "metalbench/multigrid.h"

@@ -11,7 +11,7 @@
 // tune: ROWS = 4, 1, 8
 // tune: TG = 256, 128, 64
 // tune: BUFFERS = 1, 2
-// defaults: cpu TG = 128, BUFFERS = 2
+// defaults: cpu TG = 64, BUFFERS = 2
 // defaults: cuda TG = 128, BUFFERS = 2
 // dtypes: float32
 // limits: cols <= 512, rows * cols <= 4294967295

@@ -6,7 +6,7 @@
 // tune: ROWS = 8, 1, 4, 16
 // tune: TG = 256, 128, 64
 // tune: BUFFERS = 1, 2
-// defaults: cpu TG = 128, BUFFERS = 2
+// defaults: cpu TG = 64, BUFFERS = 2
 // defaults: cuda BUFFERS = 2
 // dtypes: float32
 // limits: cols == 1024
