@@ -633,6 +633,12 @@ EXPECTED: dict[str, tuple[Expectation, ...]] = {
             "Seven dispatches; MLX has ten passes for each sweep",
         ),
         Expectation(
+            "fft_conv_2d",
+            "fft_conv_2d",
+            "1.5-2.5",
+            "Two images as one, and no pass between the two transforms of columns",
+        ),
+        Expectation(
             "lennard_jones",
             "lennard_jones",
             "50-1000",

@@ -249,3 +249,27 @@ class TestHamiltonianMonteCarlo:
                 after = end["energies"][1]
             errors.append(float(np.sqrt(np.mean((after - before) ** 2))))
         assert 3 < errors[0] / errors[1] < 5.5
+
+
+class TestConvolutionOfImages:
+    def test_a_filter_with_one_tap_moves_images(self) -> None:
+        """Tap (row, column) moves by its distance from the middle, (16, 16)."""
+        w = np.zeros((33, 33), np.float32)
+        w[16 + 3, 16 - 5] = 2
+        given, found = compute("fft_conv_2d", w=w)
+        expected = np.zeros_like(given["x"])
+        expected[:, 3:, :-5] = 2 * given["x"][:, :-3, 5:]
+        np.testing.assert_allclose(found["y"], expected, atol=1e-5)
+
+    def test_filters_are_exchangeable_with_images(self) -> None:
+        """An image within the filter's extents, and the filter as an image, give the same."""
+        random = np.random.Generator(np.random.Philox(5))
+        small, w = random.standard_normal((2, 33, 33)).astype(np.float32)
+        middle = slice(32, 65)
+        x, swapped = (np.zeros((3, 96, 96), np.float32) for _ in range(2))
+        x[1, middle, middle], swapped[1, middle, middle] = small, w
+        _, first = compute("fft_conv_2d", x=x, w=w)
+        _, second = compute("fft_conv_2d", x=swapped, w=small)
+        assert np.abs(first["y"][1]).max() > 10
+        assert np.abs(first["y"][[0, 2]]).max() < 1e-4
+        np.testing.assert_allclose(first["y"][1], second["y"][1], atol=1e-4)
