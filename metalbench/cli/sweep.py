@@ -106,7 +106,7 @@ def sweep(ctx: click.Context, /, name: str, **options: Any) -> None:
         machine.warn(log)
         report, outcome = _run_sweep(machine, entry, axes, options)
     if report.results:
-        out.print(report.table(terminal=out.is_terminal))
+        out.print(report.table(out))
     if any(each.failures for each in report.results):
         out.print(failures(report.results))
     print_untried(out, outcome.untried)

@@ -45,7 +45,14 @@ from metalbench.report import numbers
 from metalbench.report.export import interval_json
 from metalbench.report.numbers import MISSING, label
 from metalbench.report.summary import describe_coverage
-from metalbench.report.terminal import QUIET, STATUS_STYLES, VERDICT_STYLES, WARNING, plain_table
+from metalbench.report.terminal import (
+    QUIET,
+    STATUS_STYLES,
+    VERDICT_STYLES,
+    WARNING,
+    fits_width,
+    plain_table,
+)
 from metalbench.report.warnings import SIMULATION
 from metalbench.safe_text import json_text, markdown_cell, markdown_text
 from metalbench.stats import CONFIDENCE, FALSE_DISCOVERY_RATE, Verdict
@@ -218,9 +225,7 @@ def _table(comparison: RunComparison, console: Console) -> Table:
         wide.add_row(each.task, dtype, source, *times, _ratio(each, " "))
         below = [time.replace(" [", "\n[") for time in times]
         narrow.add_row(f"{each.task}\n{source} {dtype}", *below, _ratio(each, "\n"))
-    unlimited = console.options.update(max_width=10 * console.width)
-    fits = console.measure(wide, options=unlimited).maximum <= console.width
-    return wide if fits else narrow
+    return wide if fits_width(wide, console) else narrow
 
 
 def _sides(each: IncorrectKernel) -> tuple[str, str]:

@@ -18,7 +18,7 @@ from metalbench.kernelbench.metrics import AtK, EvaluatedSample, FastShare, Figu
 from metalbench.report import numbers
 from metalbench.report.chart import COLOURS, Axis, Curve, Key, Plot, Point, trace_steps, write_svg
 from metalbench.report.export import write_csv
-from metalbench.report.terminal import HEADING, QUIET, WARNING
+from metalbench.report.terminal import HEADING, QUIET, WARNING, break_before_detail, fits_width
 from metalbench.safe_text import cut_line, json_text
 from metalbench.stats import CONFIDENCE, Interval
 from metalbench.store.history import Evaluation
@@ -204,8 +204,7 @@ def tabulate_samples(evaluations: Sequence[Evaluation], console: Console) -> Gro
     If one line for each sample is too wide for `console`, failures are listed below the table.
     """
     wide = _make_sample_table(evaluations, narrow=False)
-    unlimited = console.options.update(max_width=100 * console.width)
-    if console.measure(wide, options=unlimited).maximum <= console.width:
+    if fits_width(wide, console):
         return Group(wide)
     failures = [each for each in evaluations if each.message]
     blocks: list[Table | Text] = [_make_sample_table(evaluations, narrow=True)]
@@ -231,13 +230,13 @@ def _make_sample_table(evaluations: Sequence[Evaluation], *, narrow: bool) -> Ta
     for each in evaluations:
         is_correct = each.outcome == GenerationOutcome.CORRECT.value
         first = [_name_sample(each), each.task]
-        times = [numbers.ratio(each.ratio), numbers.time(each.kernel_ns)]
+        times = [Text(numbers.ratio(each.ratio)), Text(numbers.time(each.kernel_ns))]
         if narrow:
             first = ["\n".join(first)]
-            times = [cell.replace(" [", "\n[").replace(" (", "\n(") for cell in times]
+            times = [break_before_detail(cell) for cell in times]
         message = () if narrow else (Text(cut_line(each.message, LONGEST_MESSAGE)),)
         outcome = Text(each.outcome, style="" if is_correct else WARNING)
-        table.add_row(*map(Text, first), outcome, *map(Text, times), *message)
+        table.add_row(*map(Text, first), outcome, *times, *message)
     return table
 
 

@@ -46,6 +46,8 @@ from metalbench.report.terminal import (
     STATUS_STYLES,
     VERDICT_STYLES,
     WARNING,
+    break_before_detail,
+    fits_width,
     plain_table,
 )
 from metalbench.safe_text import json_text
@@ -184,8 +186,7 @@ def _table(entries: Sequence[HistoryEntry], console: Console) -> Table:
         wide.add_column(name, no_wrap=True)
     for row in rows:
         wide.add_row(*(cell.replace("\n", " ") for cell in row))
-    unlimited = console.options.update(max_width=10 * console.width)
-    if console.measure(wide, options=unlimited).maximum <= console.width:
+    if fits_width(wide, console):
         return wide
     narrow = plain_table(terminal=console.is_terminal, gap=1)
     for name in NARROW_COLUMNS[: len(rows[0]) - 3]:
@@ -280,9 +281,7 @@ def _make_overview_table(pasts: Sequence[TaskHistory], console: Console) -> Tabl
     estimates, sizes below their tasks, and the number of results is left out.
     """
     wide = _fill_overview_table(pasts, console, narrow=False)
-    unlimited = console.options.update(max_width=10 * console.width)
-    fits = console.measure(wide, options=unlimited).maximum <= console.width
-    return wide if fits else _fill_overview_table(pasts, console, narrow=True)
+    return wide if fits_width(wide, console) else _fill_overview_table(pasts, console, narrow=True)
 
 
 def _fill_overview_table(pasts: Sequence[TaskHistory], console: Console, *, narrow: bool) -> Table:
@@ -301,16 +300,9 @@ def _fill_overview_table(pasts: Sequence[TaskHistory], console: Console, *, narr
         if narrow:
             below = size.replace(",", ",\n")
             cells[0] = f"{first.task}\n{below}".rstrip()
-            cells[5:] = [_break_before_detail(each) for each in cells[5:]]
+            cells[5:] = [break_before_detail(each) for each in cells[5:]]
         table.add_row(*compress(cells, shown))
     return table
-
-
-def _break_before_detail(cell: str | Text) -> str | Text:
-    """Return a cell with its interval or verdict in a second line."""
-    if isinstance(cell, str):
-        return cell.replace(" [", "\n[").replace(" (", "\n(")
-    return Text("\n").join(cell.split(" "))
 
 
 def _latest_cells(past: TaskHistory) -> tuple[str | Text, ...]:

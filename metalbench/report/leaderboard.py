@@ -34,7 +34,7 @@ from metalbench.report import numbers
 from metalbench.report.export import interval_json, write_csv
 from metalbench.report.numbers import label
 from metalbench.report.page.model import by_device, rate, work_ns
-from metalbench.report.terminal import QUIET, VERDICT_STYLES, plain_table
+from metalbench.report.terminal import QUIET, VERDICT_STYLES, fits_width, plain_table
 from metalbench.report.warnings import device_line, simulation_notice
 from metalbench.safe_text import json_text, markdown_cell, markdown_code
 from metalbench.stats import CONFIDENCE, Verdict
@@ -207,9 +207,7 @@ def _table(records: Sequence[Record], console: Console) -> Table:
         first = Text.assemble(cells[0], "\n", cells[1], " ", cells[2])
         below = [Text("\n[").join(cell.split(" [")) for cell in (cells[3], cells[4], ratio)]
         narrow.add_row(first, *below, Text("\n").join(cells[8:]))
-    unlimited = console.options.update(max_width=10 * console.width)
-    fits = console.measure(wide, options=unlimited).maximum <= console.width
-    return wide if fits else narrow
+    return wide if fits_width(wide, console) else narrow
 
 
 def _cells(record: Record) -> tuple[str, ...]:

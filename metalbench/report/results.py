@@ -24,6 +24,7 @@ from metalbench.report.terminal import (
     STATUS_STYLES,
     VERDICT_STYLES,
     WARNING,
+    fits_width,
     plain_table,
 )
 from metalbench.report.warnings import (
@@ -92,9 +93,7 @@ def results_table(results: Sequence[Result], console: Console) -> Table:
     for `console`, intervals go below their estimates.
     """
     wide = _wide(results, terminal=console.is_terminal)
-    unlimited = console.options.update(max_width=10 * console.width)
-    fits = console.measure(wide, options=unlimited).maximum <= console.width
-    return wide if fits else _narrow(results)
+    return wide if fits_width(wide, console) else _narrow(results)
 
 
 def _wide(results: Sequence[Result], *, terminal: bool) -> Table:

@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from metalbench.report import numbers
 from metalbench.report.chart import COLOURS, Axis, Curve, Dot, Key, Plot
 from metalbench.report.export import write_csv
-from metalbench.report.terminal import STATUS_STYLES, VERDICT_STYLES, plain_table
+from metalbench.report.terminal import (
+    STATUS_STYLES,
+    VERDICT_STYLES,
+    break_before_detail,
+    fits_width,
+    plain_table,
+)
 from metalbench.run.sweep import SweepAxis
 from metalbench.stats import Interval
 from metalbench.store.result import Result, Status
@@ -28,8 +35,17 @@ class SweepReport:
     axes: Sequence[SweepAxis]
     results: Sequence[Result]
 
-    def table(self, *, terminal: bool) -> Table:
-        """Return a line for each size: the swept extents, both times, ratio and rates."""
+    def table(self, console: Console) -> Table:
+        """Return a line for each size: the swept extents, both times, ratio and rates.
+
+        If it is too wide for `console`, intervals and verdicts go below their estimates.
+        """
+        wide = self._fill_table(terminal=console.is_terminal, narrow=False)
+        if fits_width(wide, console):
+            return wide
+        return self._fill_table(terminal=console.is_terminal, narrow=True)
+
+    def _fill_table(self, *, terminal: bool, narrow: bool) -> Table:
         table = plain_table(terminal=terminal)
         for each in self.axes:
             table.add_column(each.name, justify="right", no_wrap=True)
@@ -39,7 +55,8 @@ class SweepReport:
             table.add_column(name, justify="right", no_wrap=True)
         for result in self.results:
             extents = [str(result.case.sizes[each.name]) for each in self.axes]
-            table.add_row(*extents, *_cells(result))
+            cells = _cells(result)
+            table.add_row(*extents, *(map(break_before_detail, cells) if narrow else cells))
         return table
 
     def plots(self) -> list[list[Plot]]:

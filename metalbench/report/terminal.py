@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from rich import box
@@ -9,6 +10,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.style import Style
 from rich.table import Table
+from rich.text import Text
 
 from metalbench.safe_text import terminal_text
 from metalbench.stats import Verdict
@@ -45,6 +47,24 @@ def plain_table(*, terminal: bool, gap: int = 2) -> Table:
         pad_edge=False,
         padding=(0, gap - 1 if terminal else gap, 0, 0),
     )
+
+
+def fits_width(table: Table, console: Console) -> bool:
+    """Return whether `console` has room for the table with one line for each row."""
+    unlimited = console.options.update(max_width=100 * console.width)
+    return console.measure(table, options=unlimited).maximum <= console.width
+
+
+_DETAIL = re.compile(r" (?=[\[(A-Z])")
+
+
+def break_before_detail(cell: str | Text) -> Text:
+    """Return a cell with its interval or verdict in a second line, for a narrow table."""
+    text = Text(cell) if isinstance(cell, str) else cell
+    found = _DETAIL.search(text.plain)
+    if found is None:
+        return text
+    return Text("\n").join([text[: found.start()], text[found.end() :]])
 
 
 # Colours by meaning.

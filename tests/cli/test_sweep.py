@@ -5,15 +5,19 @@ from __future__ import annotations
 import csv
 import io
 import re
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner, Result
+from example_results import correct
+from rich.console import Console
 
 from metalbench.cli import main
 from metalbench.errors import DeclarationError
 from metalbench.kernel.library import Library
+from metalbench.report.sweep import SweepReport
 from metalbench.run.sweep import MOST_POINTS, list_sizes, parse_axis
 from metalbench.store.store import Store
 
@@ -105,3 +109,21 @@ def test_sweep_fails_for_a_wrong_kernel_and_an_unknown_extent(
     told = sweep(tmp_path, kernels, "twice", "--param", "m=64,128")
     assert told.exit_code == 2
     assert "[twice] no extent 'm'" in told.output
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_the_table_of_a_sweep_fits_the_terminal_without_losing_text(width: int) -> None:
+    results = [
+        replace(each, case=replace(each.case, sizes={"rows": 16, "cols": cols}))
+        for each, cols in ((correct(), 256), (correct(seed=1), 512))
+    ]
+    file = io.StringIO()
+    console = Console(file=file, width=width, highlight=False)
+    console.print(
+        SweepReport("softmax", "float32", [parse_axis("cols=256,512")], results).table(console)
+    )
+    text = file.getvalue()
+    assert max(map(len, text.splitlines())) <= width
+    assert "…" not in text
+    for part in ("cols", "256", "512", "12.35 us", "[12.26, 12.44]", "2.01x", "FASTER", "GB/s"):
+        assert part in text
