@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from engine_ways import WAYS, on
-from short_form import ShortForm
+from short_form import CostRecorder, ShortForm
 
 from metalbench import _core
 
@@ -88,11 +88,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="K/N",
         help="run the Kth of N parts of the cases; all parts together have each case once",
     )
+    parser.addoption(
+        "--record-costs",
+        metavar="FILE",
+        type=Path,
+        help="append the processor time of each case to FILE, for tools/list_costs.py",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the sample of the short form."""
-    config.pluginmanager.register(ShortForm(TESTS, ONE_IN), "metalbench-short-form")
+    """Register the sample of the short form, and the record of costs if it is asked for."""
+    costly = [line.split()[0] for line in (TESTS / "costs.txt").read_text().splitlines()]
+    config.pluginmanager.register(ShortForm(TESTS, ONE_IN, costly), "metalbench-short-form")
+    if (path := config.getoption("--record-costs")) is not None:
+        config.pluginmanager.register(CostRecorder(path.absolute()), "metalbench-costs")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -3,13 +3,19 @@
 A plain `pytest` runs a share of each test's cases, and at least one. The seed of the sample is the
 day in UTC. Each day runs the cases that follow those of the day before, so that every case runs
 within some days. `METALBENCH_TEST_SAMPLE` sets the seed, which repeats the sample of another day.
+
+A few hundred tests take most of the time. `costs.txt` lists them, and each runs on one day of
+`TURNS`. `pytest --record-costs FILE` records processor times, of which `python tools/list_costs.py
+FILE` makes the list.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
+import resource
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, timezone
@@ -21,6 +27,8 @@ import pytest
 
 VARIABLE = "METALBENCH_TEST_SAMPLE"
 LONG_FORM = 'pytest -m "slow or not slow"'
+# Each costly test runs on one day of so many.
+TURNS = 4
 # pytest-xdist's workers send their counts to the process that prints the report under this name.
 _OUTPUT = "metalbench_short_form"
 
@@ -47,18 +55,22 @@ def is_in_sample(name: str, one_in: int) -> bool:
     return draw_index(name, one_in) == 0
 
 
-def draw_cases(names: Sequence[str], one_in: int) -> set[str]:
-    """Return the cases of one test that the sample has: 1 / `one_in` of them, and at least one.
+def count_days() -> int:
+    """Return the number of the day that the seed names; of another seed, a number drawn by it."""
+    try:
+        return date.fromisoformat(sample_seed()).toordinal()
+    except ValueError:
+        return draw_index("day", 1 << 32)
+
+
+def draw_cases(names: Sequence[str], one_in: int, day: int) -> set[str]:
+    """Return the cases of one test that run on a day: 1 / `one_in` of them, and at least one.
 
     The cases are shuffled, the same way each day. Each day takes those that follow the cases of the
     day before, around the end: N cases of which K run have all run after N / K days.
     """
     shuffled = sorted(names, key=lambda name: hashlib.sha256(name.encode()).digest())
     count = max(1, round(len(names) / one_in))
-    try:
-        day = date.fromisoformat(sample_seed()).toordinal()
-    except ValueError:
-        day = draw_index("day", 1 << 32)
     # A phase of each test: those with equally many cases do not all begin on one day.
     start = day * count + crc32(shuffled[0].encode())
     return {shuffled[(start + offset) % len(shuffled)] for offset in range(count)}
@@ -97,12 +109,15 @@ class ShortForm:
 
     `one_in` has, for a folder of `root`, the reciprocal of the share of cases that run. An entry of
     a subfolder, such as "kernelbench/problems", takes precedence over those of its parents. At
-    least one case of every test runs, and every case of a test that is marked `whole`.
+    least one case of every test runs, and every case of a test that is marked `whole`. A test in
+    `costly` runs on one day of `TURNS` unless it is marked `whole` or its file is asked for. The
+    order of `costly` is that of falling cost, so that the days take equally long.
     """
 
-    def __init__(self, root: Path, one_in: Mapping[str, int]) -> None:
+    def __init__(self, root: Path, one_in: Mapping[str, int], costly: Sequence[str] = ()) -> None:
         self._root = root
         self._one_in = one_in
+        self._turns = {name: place % TURNS for place, name in enumerate(costly)}
         self._not_run = 0
         self._cases = 0
         # Tests whose cases were drawn before pytest made items of them.
@@ -129,13 +144,16 @@ class ShortForm:
             for name, own in zip(names, marks, strict=True)
             if not (is_slow or own & {"slow", "whole"})
         ]
-        sample = draw_cases(drawn_from, self._find_one_in(definition.path)) if drawn_from else set()
+        day = self._find_day(definition.nodeid, metafunc.config)
+        sample: set[str] = set()
+        if drawn_from and day is not None:
+            sample = draw_cases(drawn_from, self._find_one_in(definition.path), day)
         chosen = [
             case
             for case, name, own in zip(cases, names, marks, strict=True)
             if not is_slow and "slow" not in own and ("whole" in own or name in sample)
         ]
-        # Without any case, pytest would make an item without parameters.
+        # Without any case, pytest would make an item without parameters. It is marked slow below.
         chosen = chosen or cases[:1]
         self._not_run += len(cases) - len(chosen)
         self._drawn.add((definition.path, metafunc.cls, definition.originalname))
@@ -158,10 +176,16 @@ class ShortForm:
                 if test not in self._drawn:
                     cases[test].append(item)
         for (path, _, _), group in cases.items():
-            sample = draw_cases([item.nodeid for item in group], self._find_one_in(path))
+            day = self._find_day(_name_test(group[0]), config)
+            names = [item.nodeid for item in group]
+            sample = draw_cases(names, self._find_one_in(path), 0 if day is None else day)
             for item in group:
                 if item.nodeid not in sample:
                     item.add_marker(pytest.mark.slow)
+        for item in items:
+            is_whole = item.get_closest_marker("whole") is not None
+            if not is_whole and self._find_day(_name_test(item), config) is None:
+                item.add_marker(pytest.mark.slow)
         if (text := config.getoption("--part", None)) is not None:
             part = read_part(text)
             config.hook.pytest_deselected(items=[x for x in items if not is_in_part(x, *part)])
@@ -170,6 +194,17 @@ class ShortForm:
         yield
         # Here pytest has deselected cases by `-k` and `-m`.
         self._cases = len(items) + self._not_run
+
+    def _find_day(self, test: str, config: pytest.Config) -> int | None:
+        """Return the number of the day for a test, by its name; None if it is not its turn.
+
+        The days of a costly test are counted in turns, so that all of its cases run in time.
+        """
+        day, turn = count_days(), self._turns.get(test)
+        if turn is None or any(".py" in each for each in config.args):
+            return day
+        turns, rest = divmod(day + turn, TURNS)
+        return None if rest else turns
 
     def _find_one_in(self, path: Path) -> int:
         """Return the entry of the innermost folder that has one, or 1."""
@@ -201,3 +236,33 @@ class ShortForm:
                 f"{self._not_run} of {self._cases} cases were not run "
                 f"(sample {VARIABLE}={sample_seed()}). All cases: {LONG_FORM}"
             )
+
+
+def _name_test(item: pytest.Item) -> str:
+    """Return the name of the test of a case, with its path."""
+    return item.nodeid.partition("[")[0]
+
+
+class CostRecorder:
+    """A pytest plugin that appends a line of JSON for each case: its name and processor time.
+
+    The time, in s, is that of the test's process and of child processes that have ended.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        """Record one case."""
+        before = self._read_seconds()
+        answer = yield
+        line = json.dumps([item.nodeid, round(self._read_seconds() - before, 3)])
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(f"{line}\n")
+        return answer
+
+    @staticmethod
+    def _read_seconds() -> float:
+        both = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+        return sum(sum(resource.getrusage(who)[:2]) for who in both)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import subprocess
@@ -10,7 +11,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
-from short_form import VARIABLE, draw_cases, is_in_sample, read_part
+from short_form import TURNS, VARIABLE, count_days, draw_cases, is_in_sample, read_part
 
 CONFTEST = """
 from pathlib import Path
@@ -19,8 +20,11 @@ from short_form import ShortForm
 def pytest_addoption(parser):
     parser.addoption("--part")
 
+COSTLY = [f"costly/test_costly.py::test_{name}" for name in ("first", "second", "cases", "whole")]
+
 def pytest_configure(config):
-    config.pluginmanager.register(ShortForm(Path(__file__).parent, {"many": 4, "many/all": 1}))
+    one_in = {"many": 4, "many/all": 1, "costly": 2}
+    config.pluginmanager.register(ShortForm(Path(__file__).parent, one_in, COSTLY))
 """
 SETTINGS = """
 [pytest]
@@ -57,7 +61,19 @@ import pytest
 @pytest.mark.parametrize("case", range(6))
 def test_of_a_subfolder(case): pass
 """
+COSTLY = """
+import pytest
+
+def test_cheap(): pass
+def test_first(): pass
+def test_second(): pass
+@pytest.mark.parametrize("case", range(8))
+def test_cases(case): pass
+@pytest.mark.whole
+def test_whole(): pass
+"""
 CASES = 40 + 5 + 2 + 1 + 6 + 6
+OF_COSTLY = 3 + 8 + 1
 
 
 @pytest.fixture
@@ -125,7 +141,7 @@ def draw_cases_of(seed: str, names: list[str], one_in: int = 4) -> set[str]:
     """Return the names of the cases of `many/test_many.py` that the sample of `seed` has."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(VARIABLE, seed)
-        drawn = draw_cases([f"many/test_many.py::{name}" for name in names], one_in)
+        drawn = draw_cases([f"many/test_many.py::{name}" for name in names], one_in, count_days())
     return {name.split("::")[1] for name in drawn}
 
 
@@ -191,6 +207,34 @@ def test_the_long_run_of_ci_has_every_part() -> None:
     (line,) = re.findall(r"part: \[(.*)\]", workflow)
     parts = [read_part(each.strip('"')) for each in line.split(", ")]
     assert parts == [(part, len(parts)) for part in range(1, len(parts) + 1)]
+
+
+@pytest.fixture
+def costly(suite: Path) -> Path:
+    (suite / "costly").mkdir()
+    (suite / "costly/test_costly.py").write_text(COSTLY)
+    return suite
+
+
+def test_a_costly_test_runs_on_one_day_of_each_turn(costly: Path) -> None:
+    days = [run(costly, "costly", seed=f"2026-01-{day:02}") for day in range(1, 1 + 4 * TURNS)]
+    for ran, output in days:
+        assert {"test_cheap", "test_whole"} <= ran
+        assert len({"test_first", "test_second"} & ran) <= 1
+        assert f"{OF_COSTLY - len(ran)} of {OF_COSTLY} cases were not run" in output
+    for name in ("test_first", "test_second"):
+        places = [place for place, (ran, _) in enumerate(days) if name in ran]
+        assert len(places) == 4
+        assert {after - before for before, after in itertools.pairwise(places)} == {TURNS}
+    # Half of the cases run each time: all of them have run after two turns.
+    cases = [{name for name in ran if "test_cases" in name} for ran, _ in days]
+    assert sorted(map(len, cases)) == [0] * 12 + [4] * 4
+    assert len(set.union(*cases[: 2 * TURNS])) == 8
+
+
+def test_a_costly_test_runs_if_its_file_is_asked_for(costly: Path) -> None:
+    ran, _ = run(costly, "costly/test_costly.py")
+    assert {"test_first", "test_second"} <= ran
 
 
 @pytest.mark.parametrize("text", ["0/3", "4/3", "2", "a/b", "-1/3", ""])
