@@ -87,7 +87,7 @@ class HookedFunction:
         """Return a function with the arguments of its signature, or of PARAMETERS."""
         try:
             parameters = inspect.signature(function).parameters
-        except ValueError:
+        except (TypeError, ValueError):
             return cls(name, function, PARAMETERS.get(name, ()))
         empty = inspect.Parameter.empty
         defaults = {key: each.default for key, each in parameters.items()}
