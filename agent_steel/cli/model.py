@@ -253,11 +253,7 @@ class _Command:
             log=self.log,
         )
         if self.is_text:
-            improved = (each.subject for each in ended.searches if each.improved)
-            # The commands that the report names are for the first winner.
-            first = next(improved, subjects[0])
-            own = {**options, "size": first.size, "dtype": first.dtype}
-            tell_result(ended, self.history, self.out, options=own, proposer=proposer)
+            tell_result(ended, self.history, self.out, options=options, proposer=proposer)
         return ended, proposer
 
     def check(

@@ -555,6 +555,10 @@ def tell_result(
     if options["output"] == "json":
         echo_document(to_json(ended, history, proposer))
         return
+    winner = next((each.subject for each in ended.searches if each.improved), None)
+    if winner is not None and options.get("subjects"):
+        # The commands that the report names are for the first winner.
+        options = {**options, "size": winner.size, "dtype": winner.dtype}
     described = report(
         *(ended, history, proposer, out),
         history_options=_repeat_options("history", options),
