@@ -158,7 +158,9 @@ MOST_ROUNDS = 10
 CONFIRMATION = 3.0
 GOES_ON = "All that was judged is kept; `agent_steel --resume` goes on."
 # Options that a resumed session takes from the new command. The others keep their values.
-OF_THIS_CALL = frozenset({"resume", "replay", "dry_run", "output", "apply", "record", "db"})
+OF_THIS_CALL = frozenset(
+    {"resume", "replay", "dry_run", "output", "apply", "record", "db", "cluster", "workers"}
+)
 
 
 def run(ctx: click.Context, options: dict[str, Any]) -> int:

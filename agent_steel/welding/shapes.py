@@ -11,7 +11,6 @@ from typing import Protocol
 import numpy as np
 
 from metalbench.errors import DeclarationError
-from metalbench.kernelbench.pytorch.importing import Formula, Matching
 from metalbench.kernelbench.pytorch.inputs import CPU, Trials, Work, find_odd, find_small, grow
 
 Shape = tuple[int, ...]
@@ -25,6 +24,8 @@ MOST_GROWTH = 4096
 DRAWS = 12
 MULTIPLES = (1, 2, 4, 8, 16, 32, 64, 128)
 MOST_DEGREE = 3
+# Of quotients of extents, as windows and strides leave them.
+MOST_DIVISOR = 64
 # Extents that are tried to count operations lie below this multiple of the small size.
 SPREAD = 6
 
@@ -289,14 +290,35 @@ def _find_extent(
     found = _fit(rows, numbers, 2)
     if found is not None:
         return found
-    matched = Matching({str(at): values for at, values in enumerate(rows)}).of(numbers)
-    if isinstance(matched, Formula):
-        return matched.text
+    found = _find_quotient(rows, numbers)
+    if found is not None:
+        return found
     example = ", ".join(f"{name}={value}" for name, value in rows[-1].items())
     raise DeclarationError(
         f"output {place}: expected a shape that is an expression of {', '.join(rows[0])}; an "
         f"extent is {numbers[-1]} at {example}"
     )
+
+
+def _find_quotient(rows: Sequence[Mapping[str, int]], numbers: Sequence[int]) -> str | None:
+    """Return a quotient of a product of names, or the least of two names, with these values."""
+    names = list(rows[0])
+    for one, other in combinations(names, 2):
+        if all(min(row[one], row[other]) == each for row, each in zip(rows, numbers, strict=True)):
+            return f"min({one}, {other})"
+    for term in _list_terms(names, 2)[1:]:
+        products = [math.prod(row[name] for name in term) for row in rows]
+        text = " * ".join(term)
+        for divisor in range(2, MOST_DIVISOR + 1):
+            for rest, written in ((0, f"{text} / {divisor}"), (-1, f"ceil_div({text}, {divisor})")):
+                quotients = [
+                    each // divisor if rest == 0 else -(-each // divisor) for each in products
+                ]
+                more = numbers[0] - quotients[0]
+                if all(q + more == each for q, each in zip(quotients, numbers, strict=True)):
+                    sign = "+" if more > 0 else "-"
+                    return f"{written} {sign} {abs(more)}" if more else written
+    return None
 
 
 def _list_terms(names: Sequence[str], degree: int) -> list[tuple[str, ...]]:

@@ -262,8 +262,8 @@ class MlxSource:
             name,
             title,
             "from metalbench.reference.mlx_function import MlxFunction",
-            f'function = MlxFunction.next_to(__file__, "{copied.name}", "{self.function}")',
-            "function",
+            f'_function = MlxFunction.next_to(__file__, "{copied.name}", "{self.function}")',
+            "_function",
             examples,
             find_shapes(self, [each.shape for each in examples]),
         )
@@ -330,7 +330,7 @@ def _plain(array: Any) -> Any:
 
 
 def _argument_name(name: str) -> str:
-    return f"{name}_" if name in ("y", "function", "task") or re.fullmatch(r"n\d+", name) else name
+    return f"{name}_" if name == "y" or re.fullmatch(r"n\d+", name) else name
 
 
 @dataclass
@@ -365,18 +365,18 @@ class StableHloSource:
             name,
             title,
             f"from metalbench.hlo.bench.task_program import {imported}",
-            f'program = StableHloProgram.next_to(__file__, "{copied.name}")',
-            "program.by_xla" if why else "program",
+            f'_program = StableHloProgram.next_to(__file__, "{copied.name}")',
+            "_program.by_xla" if why else "_program",
             examples,
             find_shapes(self, [each.shape for each in examples]),
             options=[
                 'baseline="XLA, by way of mlx\'s arrays"',
-                "apart=XlaForm(program)",
+                "apart=XlaForm(_program)",
                 'against=("eager", "apart")',
             ]
             if why
             else [],
-            variable="program",
+            variable="_program",
         )
         remarks = draft.settle(folder / f"{name}.py")
         if why:
@@ -437,7 +437,7 @@ class _TaskText:
     examples: Sequence[ExampleInput]
     shapes: TaskShapes
     options: Sequence[str] = ()
-    variable: str = "function"
+    variable: str = "_function"
 
     def settle(self, target: Path) -> list[str]:
         """Write the first text that is right at all small sizes, with inputs as wide as possible.
@@ -511,7 +511,9 @@ class _TaskText:
         high = int(values.max()) + 1 if values is not None and values.size else MOST_INTEGER
         start = f", low={low}" if low else ""
         # Indices of an axis end where it does: of the shortest one that the example fits.
-        extents = sorted(self.shapes.sizes["seed"].items(), key=lambda each: each[1])
+        used = {each for shape in self.shapes.arguments for each in shape}
+        extents = [each for each in self.shapes.sizes["seed"].items() if each[0] in used]
+        extents.sort(key=lambda each: each[1])
         named = [
             f'integers({dims}{start}, high="{name}", dtype="{kind}")'
             for name, extent in (extents if values is not None else reversed(extents))

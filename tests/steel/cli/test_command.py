@@ -82,6 +82,8 @@ def test_help_has_examples() -> None:
         (["--kernel-name", "twice", "--size", "huge"], "huge"),
         (["--kernel-name", "twice", "--gputrace", "traces"], "made by Metal, on a Mac"),
         (["--resume"], "no session in"),
+        (["--kernel-name", "twice", "--workers", "2"], "--workers: expected --cluster"),
+        (["--kernel-name", "twice", "--cluster", "nowhere"], "--cluster: "),
         (
             ["--kernel-name", "twice", "--objective", "predict:m4"],
             "expected time or predicted:CHIP",

@@ -66,6 +66,25 @@ CASES = {
         [("n64", "n32")],
         [("n64", "n32 / 8")],
     ),
+    "folded": (
+        lambda x: x.reshape(-1, 2, 4).sum(axis=2),
+        [(16, 32)],
+        [("n16", "n32")],
+        [("n16 * n32 / 8", 2)],
+    ),
+    "every second": (
+        lambda x: x[:, ::2],
+        [(16, 32)],
+        [("n16", "n32")],
+        [("n16", "ceil_div(n32, 2)")],
+    ),
+    "windows": (
+        lambda x: mx.conv1d(x[None, :, None], mx.ones((1, 4, 1)), stride=3)[0, :, 0],
+        [(64,)],
+        [("n64",)],
+        [("ceil_div(n64, 3) - 1",)],
+    ),
+    "diagonal": (mx.diagonal, [(16, 32)], [("n16", "n32")], [("min(n16, n32)",)]),
     "several": (
         lambda x: (x.sum(axis=0), x.sum(axis=1)),
         [(16, 32)],

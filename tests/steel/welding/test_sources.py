@@ -117,6 +117,17 @@ def test_a_kernel_is_judged_by_the_task_of_a_program(files: Path) -> None:
         assert verify.verify(builds, verify.VerifyPlan(seeds=[0])).passed == passes
 
 
+@pytest.mark.parametrize("name", ["function", "program", "task", "normal", "output"])
+def test_a_task_may_be_called_like_a_part_of_its_file(files: Path, name: str) -> None:
+    folder = files / "out"
+    folder.mkdir()
+    source = read_source(str(files / "ops.py:half"), [parse_input("64x32")])
+    source.author(name, folder)
+    task = load_task(folder / f"{name}.py")
+    assert task.name == name
+    assert workload(task, "small").expected["y"].shape == tuple(task.extents("small").values())
+
+
 def test_inputs_are_those_with_finite_results(files: Path) -> None:
     authored, _ = author(files, "ops.py:logs", "64x32")
     assert 'x=positive("n64", "n32")' in authored.files["logs.py"]
@@ -126,6 +137,13 @@ def test_inputs_are_those_with_finite_results(files: Path) -> None:
 def test_indices_end_where_their_axis_does(files: Path) -> None:
     authored, _ = author(files, "ops.py:lookup", "512x64", "40:int32")
     assert 'ids=integers("n40", high="n512", dtype="int32")' in authored.files["lookup.py"]
+
+
+def test_indices_of_a_program_of_one_shape_are_not_all_zero(files: Path) -> None:
+    text = "def fixed(x, ids):\n    return x.reshape(16, 8)[ids.reshape(4, 2)]\n"
+    (files / "fixed.py").write_text(text, "utf-8")
+    authored, _ = author(files, "fixed.py", "128", "8:int32")
+    assert "ids=integers(8, high=8" in authored.files["fixed.py"]
 
 
 def test_inputs_are_like_those_of_get_inputs(files: Path) -> None:
