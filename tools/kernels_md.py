@@ -240,6 +240,12 @@ EXPECTED: dict[str, tuple[Expectation, ...]] = {
             "All cores have blocks of a row, which is read twice; MLX has one threadgroup a row",
         ),
         Expectation(
+            "segmented sorts",
+            "segmented_sort*",
+            "1.5-3",
+            "Six passes; MLX has two sorts with indices, a search, and two gathers",
+        ),
+        Expectation(
             "unique",
             "unique*",
             "2-4",

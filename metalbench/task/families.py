@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -296,6 +297,50 @@ def mlx_distinct_values(x: Any) -> tuple[Any, Any, Any]:
     lengths = mx.zeros(rows * cols, mx.uint32).at[places.flatten()].add(1)
     number = mx.sum(is_first, axis=1).astype(mx.uint32)
     return values.reshape(x.shape), lengths.reshape(x.shape), number
+
+
+# Segments of rows, sorted one by one.
+
+SEGMENTED_ROWS = {
+    "small": {"rows": 2, "cols": 3000, "segments": 9},
+    "odd1": {"rows": 1, "cols": 5003, "segments": 301},
+    "odd2": {"rows": 3, "cols": 2049, "segments": 1},
+    "short": {"rows": 2, "cols": 37, "segments": 50},
+    "seed": {"rows": 1, "cols": 131072, "segments": 1024},
+    "large": {"rows": 1, "cols": 8388608, "segments": 65536},
+}
+
+
+def cuts_of_rows(*dims: str, cols: str) -> Input:
+    """Return where segments of rows begin, and the end: of any lengths, some empty."""
+    plain = integers(*dims, high=2)
+
+    def draw(
+        random: np.random.Generator, shape: tuple[int, ...], values: Mapping[str, int]
+    ) -> Array:
+        drawn = np.sort(random.integers(0, values[cols] + 1, shape), axis=1)
+        drawn[:, 0], drawn[:, -1] = 0, values[cols]
+        return drawn.astype(np.uint32)
+
+    return replace(plain, draw=draw, distribution="cuts of rows", together=True)
+
+
+def sort_segments(x: Array, offsets: Array) -> Array:
+    """Return the rows with each segment in ascending order, NaN last."""
+    y = x.copy()
+    for row, cuts in zip(y, offsets.astype(np.int64), strict=True):
+        for first, end in itertools.pairwise(cuts):
+            row[first:end].sort()
+    return y
+
+
+def mlx_sort_segments(x: Any, offsets: Any) -> Any:
+    """Return the same by MLX: a stable sort by numbers of segments behind one by elements."""
+    order = mx.argsort(x, axis=1)
+    columns = mx.arange(x.shape[1], dtype=mx.uint32)
+    segments = mx.stack([mx.searchsorted(each[1:], columns, side="right") for each in offsets])
+    by_segment = mx.argsort(mx.take_along_axis(segments, order, axis=1), axis=1)
+    return mx.take_along_axis(x, mx.take_along_axis(order, by_segment, axis=1), axis=1)
 
 
 # Rows of tables by signed indices, of which some are beyond the table.

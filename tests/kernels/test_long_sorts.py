@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from kernel_results import run_kernel
@@ -112,3 +114,16 @@ def test_cumulative_sums_of_long_rows_of_whole_numbers(count: int) -> None:
     x = np.random.default_rng(8).integers(-9, 10, (2, count)).astype(np.float32)
     found = run_kernel("cumsum_long", f"rows=2,cols={count}", x=x)["y"]
     np.testing.assert_array_equal(found, np.cumsum(x, axis=1))
+
+
+def test_segments_that_are_empty_long_or_single() -> None:
+    count = 5000
+    cuts = [0, 0, 1, 1, 1, 3, 2048, 2049, 4999, 5000, 5000]
+    x = np.random.default_rng(9).integers(-30, 30, (2, count)).astype(np.int32)
+    offsets = np.array([cuts, [0, *[5000] * 10]], np.uint32)
+    size = f"rows=2,cols={count},segments=10"
+    found = run_kernel("segmented_sort_int32", size, x=x, offsets=offsets)["y"]
+    expected = np.stack([x[0], np.sort(x[1])])
+    for first, end in itertools.pairwise(cuts):
+        expected[0, first:end].sort()
+    np.testing.assert_array_equal(found, expected)

@@ -75,7 +75,7 @@ INLINED inline HashNode blake3_chunk(Message bytes, ulong chunk, bool is_root) {
   for (uint i = 0; i < 8; ++i) {
     node.words[i] = kBlake3Key[i];
   }
-  // check: allow divergent-loop the last chunk alone has fewer blocks
+  // The last chunk alone has fewer blocks.
   for (uint first = 0; first < length; first += 64) {
     uint words[16];
     const bool is_last = first + 64 >= length;

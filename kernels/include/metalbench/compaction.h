@@ -20,6 +20,7 @@ inline uint sum_of_threads_before(uint value, threadgroup uint* sums, Place plac
   threadgroup_barrier(mem_flags::mem_threadgroup);
   uint sum = before;
   for (uint i = 0; i < SimdGroups; ++i) {
+    // check: allow registers a radix sort has the keys of a thread in registers meanwhile
     sum += i < place.simdgroup ? sums[i] : 0;
   }
   return sum;

@@ -84,7 +84,7 @@ template <typename Bytes>
 INLINED inline Sha256 sha256_of(Bytes message) {
   Sha256 hash;
   const uint blocks = sha256_blocks(message.length), whole = message.length / 64;
-  // check: allow divergent-loop messages have different lengths, and a kernel may sort them
+  // Lanes with messages of different lengths wait for the longest one: a kernel may sort them.
   for (uint block = 0; block < blocks; ++block) {
     uint words[16];
     const uint first = 64 * block;

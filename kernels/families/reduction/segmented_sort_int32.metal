@@ -1,0 +1,1 @@
+// kernel: segmented_sort.metal int32
