@@ -266,7 +266,7 @@ def _slices(starts: Sequence[int], stops: Sequence[int], steps: Sequence[int]) -
 
 
 def _update_slice(arguments: Sequence[Any], given: list[Any]) -> Any:
-    # MLX 0.29 does not tell how the update combines: it only replaces.
+    # In MLX 0.29 the update always replaces, and its kind is missing.
     kind, *bounds = arguments if len(arguments) == 4 else (_SET, *arguments)
     found, place = given[0].copy(), _slices(*bounds)
     found[place] = given[1] if kind == _SET else _UPDATES[kind](found[place], given[1])
