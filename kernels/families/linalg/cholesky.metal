@@ -29,6 +29,8 @@ INLINED static void factor(thread float (&column)[HEIGHT], threadgroup Rows::Mem
     }
     if (lane < HEIGHT) {
       memory.corner[s][lane] = column[s];
+    }
+    if (lane == s) {
       memory.diagonal[s] = root;
     }
   }
