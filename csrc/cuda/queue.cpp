@@ -62,7 +62,12 @@ class CudaGraph final : public QueuedGraph {
  private:
   void destroy() {
     if (graph_ == nullptr || !gpu_->lost().empty()) return;
-    // It may be running.
+    // Any thread may release the last reference. The graph may be running.
+    try {
+      gpu_->use();
+    } catch (const Error&) {
+      return;
+    }
     (void)gpu_->driver().cuStreamSynchronize(gpu_->stream());
     (void)gpu_->driver().cuGraphExecDestroy(std::exchange(graph_, nullptr));
   }
