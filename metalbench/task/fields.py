@@ -76,7 +76,7 @@ TRANSFORMS = {
     "odd1": {"batch": 3, "high": 64, "low": 32},
     "odd2": {"batch": 1, "high": 8, "low": 512},
     "seed": {"batch": 4, "high": 128, "low": 128},
-    "large": {"batch": 16, "high": 1024, "low": 1024},
+    "large": {"batch": 4, "high": 1024, "low": 1024},
 }
 
 

@@ -20,7 +20,7 @@ def inverses(x):
         odd1=dict(n=1023),
         odd2=dict(n=37),
         seed=dict(n=16384),
-        large=dict(n=1048576),
+        large=dict(n=262144),
     ),
     gpu_headlines=("large",),
     inputs=dict(x=fields.residues("n", prime=PRIME, limbs=8)),

@@ -28,7 +28,7 @@ def sums_of_buckets(points, offsets):
         odd1=dict(n=301, buckets=37),
         odd2=dict(n=33, buckets=3),
         seed=dict(n=4096, buckets=128),
-        large=dict(n=262144, buckets=8192),
+        large=dict(n=65536, buckets=2048),
     ),
     gpu_headlines=("large",),
     inputs=dict(
