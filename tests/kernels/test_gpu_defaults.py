@@ -6,8 +6,8 @@ that fetch each element twice as often, lanes that read 64 bytes apart.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from math import prod
 
 import pytest
@@ -46,6 +46,7 @@ MANY_TILES = 256
 class AppleGpu:
     kind: str = "metal"
     chip: str | None = "m4_max"
+    capabilities: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

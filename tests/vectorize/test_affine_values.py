@@ -82,6 +82,34 @@ def test_affine_values_are_computed_once():
     assert "mul <32 x i32>" not in text
 
 
+@pytest.mark.parametrize(
+    ("line", "function"),
+    [
+        ("%at = sub i32 %lane, %n", lambda t, n: t.lane - n),
+        ("%at = sub i32 %n, %lane", lambda t, n: n - t.lane),
+        ("%at = add i32 %lane, -7", lambda t, n: t.lane - 7),
+    ],
+)
+@pytest.mark.parametrize("n", [1, 7])
+def test_a_negative_index_of_lanes_that_do_not_use_it(check, line, function, n):
+    """The flag `nneg` holds for the lanes whose address is chosen. Lane 0 may not be among them."""
+    body = f"""
+        {line}
+        %wide = zext nneg i32 %at to i64
+        %from = getelementptr i32, ptr %data, i64 %wide
+        %is = icmp sge i32 %at, 0
+        %chosen = select i1 %is, ptr %from, ptr %other
+        %r = load i32, ptr %chosen
+        store i32 %r, ptr %out.lane"""
+
+    def want(t, out, n, data, other):
+        at = function(t, n)
+        out[t.lane] = np.where(at >= 0, data[np.maximum(at, 0)], other[0])
+
+    data, other = np.arange(100, 200, dtype="u4"), np.array([7], "u4")
+    check(body, want, out=OUT, n=n, data=data, other=other)
+
+
 @pytest.mark.parametrize("widening", ["zext", "sext"])
 @pytest.mark.parametrize("step", [1, -1, 3])
 @pytest.mark.parametrize("edge", [0, 2**31, 2**32])

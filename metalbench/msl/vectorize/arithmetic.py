@@ -314,6 +314,10 @@ def emit_affine(
         found = ir.emit(f"select i1 {condition}, {kind} {yes}, {kind} {no}")
     elif opcode == "or":  # of disjoint bits, in every lane but perhaps not in lane 0
         found = ir.emit(f"add {instruction.type} {scalars[0]}, {scalars[1]}")
+    elif opcode == "zext" and "nneg" in instruction.flags and operands[0].stride > 0:
+        # Lane 0's value may be negative where its result is not used: `i < d ? none : x[i - d]`.
+        # By its sign, the other lanes have the right values.
+        found = ir.emit(f"sext {operands[0].type} {scalars[0]} to {instruction.type}")
     else:
         of = str(operands[0].type)
         found = ir.emit(format_computation(instruction, of, scalars, instruction.type, drop=True))
