@@ -6,9 +6,12 @@ import itertools
 
 import numpy as np
 import pytest
-from kernel_results import run_kernel
+from kernel_results import LIBRARY, run_kernel
 
+from metalbench import _core
+from metalbench.kernel.prepare import Builds
 from metalbench.task.dtypes import dtype as element_type
+from metalbench.verify import verify_checked
 
 # Keys of a threadgroup with 8 a thread, which is the default.
 BLOCK = 2048
@@ -127,3 +130,11 @@ def test_segments_that_are_empty_long_or_single() -> None:
     for first, end in itertools.pairwise(cuts):
         expected[0, first:end].sort()
     np.testing.assert_array_equal(found, expected)
+
+
+def test_sums_of_blocks_are_not_replaced_while_they_are_read() -> None:
+    """Two rows whose last quad of blocks is partial, which all threads of a threadgroup read."""
+    entry = LIBRARY.entry("cumsum_long")
+    builds = Builds(_core.open("cpu"), entry.kernel(), entry.task, tunables={"BLOCK": 4096})
+    report = verify_checked(builds, sizes=["rows=2,cols=24577"])
+    assert report.passed, report.findings

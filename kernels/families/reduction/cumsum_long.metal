@@ -6,6 +6,7 @@
 // dispatch: add_blocks  threadgroups=(rows)  threads=(256)
 // dispatch: scan_blocks  threadgroups=(ceil_div(cols, BLOCK), rows)  threads=(TG)
 // scratch: sums float32 (rows, ceil_div(cols, BLOCK))
+// scratch: before float32 (rows, ceil_div(cols, BLOCK))
 // tune: BLOCK = 16384, 4096, 65536
 // tune: TG = 256, 128, 512
 // tune: QUADS = 1, 2, 4
@@ -38,20 +39,19 @@ static Row<float> block_of_row(device const float* x, uint cols, uint2 group) {
   }
 }
 
-// Each thread reads its sums before it replaces them.
-[[kernel]] void add_blocks(device float* sums, constant uint& cols,
+[[kernel]] void add_blocks(device const float* sums, device float* before, constant uint& cols,
                            uint row [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
   threadgroup ScanMemory<8> memory;
   const uint blocks = blocks_of(cols);
-  device float* of_row = sums + row * blocks;
-  scan_row<256, 1, true, false>(Sums(), Row<float>(of_row, blocks, 0.0f), of_row, memory, PLACE);
+  scan_row<256, 1, true, false>(Sums(), Row<float>(sums + row * blocks, blocks, 0.0f),
+                                before + row * blocks, memory, PLACE);
 }
 
 [[kernel, max_total_threads_per_threadgroup(TG)]] void scan_blocks(
-    device const float* x, device const float* sums, device float* y, constant uint& cols,
+    device const float* x, device const float* before, device float* y, constant uint& cols,
     uint2 group [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
   threadgroup ScanMemory<TG / 32> memory;
-  const float before = sums[group.y * blocks_of(cols) + group.x];
+  const float first = before[group.y * blocks_of(cols) + group.x];
   scan_row<TG, QUADS, false, false>(Sums(), block_of_row(x, cols, group),
-                                y + ulong(group.y) * cols + group.x * BLOCK, memory, PLACE, before);
+                                y + ulong(group.y) * cols + group.x * BLOCK, memory, PLACE, first);
 }
