@@ -12,11 +12,13 @@ import numpy as np
 from metalbench.formats.encodings import MODES, Affine, Mode
 from metalbench.formats.inputs import minifloat, quantised
 from metalbench.task import Input, Task, even, heavy_tailed, integers, normal, output, task
+from metalbench.task.families import expert_indices
 
 __all__ = [
     "affine",
     "dequantize",
     "embedding",
+    "gather_matmul_sorted",
     "gather_matvec",
     "matmul",
     "matmul_without_transpose",
@@ -71,7 +73,16 @@ class Format:
             mode=self._mode,
         )
 
-    def multiply_gathered(self, x: Any, which: Any, w: Any, scales: Any, biases: Any = None) -> Any:
+    def multiply_gathered(
+        self,
+        x: Any,
+        which: Any,
+        w: Any,
+        scales: Any,
+        biases: Any = None,
+        *,
+        ordered: bool = False,
+    ) -> Any:
         """Return each row of x times the transpose of one matrix of several, by MLX."""
         found = mx.gather_qmm(
             x[:, None],
@@ -83,6 +94,7 @@ class Format:
             group_size=self._form.group,
             bits=self._form.bits,
             mode=self._mode,
+            sorted_indices=ordered,
         )
         return found[:, 0]
 
@@ -197,6 +209,13 @@ MIXTURES = dict(
     odd2=dict(tokens=3, experts=11, rows=5, cols=1152),
     seed=dict(tokens=8, experts=16, rows=256, cols=1024),
     large=dict(tokens=64, experts=32, rows=2048, cols=2048),
+)
+PREFILLS = dict(
+    small=dict(tokens=16, experts=4, rows=32, cols=128),
+    odd1=dict(tokens=111, experts=7, rows=37, cols=384),
+    odd2=dict(tokens=75, experts=64, rows=67, cols=256),
+    seed=dict(tokens=256, experts=8, rows=256, cols=512),
+    large=dict(tokens=8192, experts=32, rows=1024, cols=2048),
 )
 
 
@@ -331,6 +350,32 @@ def gather_matvec(name: str, form: Format) -> Task:
         flops="2 * tokens * rows * cols",
         baseline="mx.gather_qmm",
         sizes=MIXTURES,
+    )
+
+
+def gather_matmul_sorted(name: str, form: Format) -> Task:
+    """Return rows that are sorted by expert times several matrices: y = x W[expert]^T."""
+
+    def right(x: Any, expert: Any, w: Any) -> Any:
+        y = np.zeros_like(x, shape=(len(x), w.shape[1]), order="C")
+        for e in np.unique(expert):
+            y[expert == e] = x[expert == e] @ w[e].T
+        return y
+
+    return declare_weight_task(
+        name,
+        form,
+        before=dict(
+            x=normal("tokens", "cols"),
+            expert=expert_indices("tokens", high="experts", ordered=True),
+        ),
+        weights=("experts", "rows", "cols"),
+        y=("tokens", "rows"),
+        right=right,
+        reference=partial(form.multiply_gathered, ordered=True),
+        flops="2 * tokens * rows * cols",
+        baseline="mx.gather_qmm, sorted",
+        sizes=PREFILLS,
     )
 
 
