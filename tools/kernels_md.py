@@ -380,7 +380,7 @@ EXPECTED: dict[str, tuple[Expectation, ...]] = {
     "experts": (
         Expectation(
             "gather_mv, gather_qmv, moe_down_combine",
-            "gather_mv gather_q* moe_down_combine",
+            "gather_mv gather_qmv* moe_down_combine",
             "0.9-1.0",
             "A SIMD-group a row",
         ),
@@ -396,6 +396,12 @@ EXPECTED: dict[str, tuple[Expectation, ...]] = {
             "gather_mm_sorted moe_swiglu",
             "0.7-0.95",
             "The product is as in common; experts have separate tiles",
+        ),
+        Expectation(
+            "gather_qmm*",
+            "gather_qmm*",
+            "0.75-0.95",
+            "As quantised products; experts have separate tiles",
         ),
     ),
     "recurrent": (

@@ -12,13 +12,21 @@ from metalbench.verify import VerifyPlan, verify
 LIBRARY = Library()
 
 
-@pytest.mark.parametrize("name", ["gather_mm_sorted", "moe_swiglu"])
+PLAIN = "rows={rows},experts={experts},features=5,inner=4"
+QUANTISED = "tokens={rows},experts={experts},rows=5,cols=128"
+
+
+@pytest.mark.parametrize(
+    ("name", "extents"),
+    [("gather_mm_sorted", PLAIN), ("moe_swiglu", PLAIN)]
+    + [(f"gather_qmm{kind}_sorted", QUANTISED) for kind in ("4", "8", "_mxfp4")],
+)
 @pytest.mark.parametrize(
     ("rows", "experts"), [(40, 1), (64, 2), (700, 32), (200, 33), (3, 1024), (90, 1025), (1, 2100)]
 )
-def test_every_row_is_in_one_tile(name: str, rows: int, experts: int) -> None:
+def test_every_row_is_in_one_tile(name: str, extents: str, rows: int, experts: int) -> None:
     entry = LIBRARY.entry(name)
-    size = f"rows={rows},experts={experts},features=5,inner=4"
+    size = extents.format(rows=rows, experts=experts)
     plan = VerifyPlan(sizes=[size], seeds=[0, 1])
     report = verify(Builds(_core.open("cpu"), entry.kernel(), entry.task), plan)
     assert report.passed, report.findings
