@@ -671,6 +671,20 @@ EXPECTED: dict[str, tuple[Expectation, ...]] = {
             "A threadgroup a matrix; MLX has LAPACK on the processor, one matrix after the other",
         ),
     ),
+    "training": (
+        Expectation(
+            "steps of optimisers, gradients of gates",
+            "adamw_step swiglu_gradient",
+            "0.95-1.05",
+            "Memory decides; MLX compiles one kernel of it",
+        ),
+        Expectation(
+            "cross_entropy_gradient",
+            "cross_entropy_gradient",
+            "1.5-2.5",
+            "One pass over the logits; MLX stores the probabilities",
+        ),
+    ),
 }
 SETS = {
     "common": "Single operations, and the fusions that every network is made of.",

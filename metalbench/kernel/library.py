@@ -49,6 +49,7 @@ FAMILIES = tuple(
         "integers",
         "science",
         "linalg",
+        "training",
     )
 )
 NAMED = (*SUITES, *FAMILIES)

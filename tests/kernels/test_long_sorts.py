@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from kernel_results import LIBRARY, run_kernel
+from kernel_outputs import LIBRARY, compute
 
 from metalbench import _core
 from metalbench.kernel.prepare import Builds
@@ -33,9 +33,9 @@ def orders(count: int) -> dict[str, np.ndarray]:
 def test_sort_and_argsort_of_integers(count: int) -> None:
     x = np.stack(list(orders(count).values()))
     size = f"rows={len(x)},cols={count}"
-    found = run_kernel("sort_long_int32", size, x=x)["y"]
+    found = compute("sort_long_int32", size, x=x)[1]["y"]
     np.testing.assert_array_equal(found, np.sort(x, axis=1))
-    found = run_kernel("argsort_long_int32", size, x=x)["y"]
+    found = compute("argsort_long_int32", size, x=x)[1]["y"]
     np.testing.assert_array_equal(found, np.argsort(x, axis=1, kind="stable"))
 
 
@@ -48,7 +48,7 @@ def special_floats(count: int) -> np.ndarray:
 def test_floats_keep_zeros_subnormals_and_infinities() -> None:
     x = special_floats(5000)
     x[::97] = np.nan
-    found = run_kernel("sort_long", "rows=1,cols=5000", x=x[None])["y"][0]
+    found = compute("sort_long", "rows=1,cols=5000", x=x[None])[1]["y"][0]
     np.testing.assert_array_equal(found, np.sort(x))
     zeros = found[found == 0]
     signs = np.signbit(zeros)
@@ -60,7 +60,7 @@ def test_floats_keep_zeros_subnormals_and_infinities() -> None:
 
 def test_indices_of_equal_zeros_keep_their_order() -> None:
     x = special_floats(5000)
-    found = run_kernel("argsort_long", "rows=1,cols=5000", x=x[None])["y"][0]
+    found = compute("argsort_long", "rows=1,cols=5000", x=x[None])[1]["y"][0]
     np.testing.assert_array_equal(found, np.argsort(x, kind="stable"))
 
 
@@ -69,19 +69,19 @@ def test_all_numbers_of_a_half_type(dtype: str) -> None:
     bits = np.random.default_rng(6).permutation(2**16).astype(np.uint16)
     x = bits.view(element_type(dtype).numpy)
     size = f"rows=1,cols={len(x)}"
-    found = run_kernel("sort_long_half", size, dtype=dtype, x=x[None])["y"][0].astype(np.float32)
+    found = compute("sort_long_half", size, dtype=dtype, x=x[None])[1]["y"][0].astype(np.float32)
     np.testing.assert_array_equal(found, np.sort(x.astype(np.float32)))
     wide = np.where(np.isnan(x.astype(np.float32)), np.inf, x.astype(np.float32))
     finite = x[np.isfinite(wide)]
     size = f"rows=1,cols={len(finite)}"
-    found = run_kernel("argsort_long_half", size, dtype=dtype, x=finite[None])["y"][0]
+    found = compute("argsort_long_half", size, dtype=dtype, x=finite[None])[1]["y"][0]
     np.testing.assert_array_equal(found, np.argsort(finite.astype(np.float32), kind="stable"))
 
 
 @pytest.mark.parametrize("count", [1, 1024, 1025, 5000])
 def test_unique(count: int) -> None:
     x = np.stack(list(orders(count).values()))
-    found = run_kernel("unique", f"rows={len(x)},cols={count}", x=x)
+    found = compute("unique", f"rows={len(x)},cols={count}", x=x)[1]
     for row, elements in enumerate(x):
         values, lengths = np.unique(elements, return_counts=True)
         number = len(values)
@@ -105,7 +105,7 @@ def test_the_largest_of_long_rows_with_ties(count: int) -> None:
             np.where(random.random(count) < 0.01, np.inf, -np.inf),
         ]
     ).astype(np.float32)
-    found = run_kernel("top_k_long", f"rows={len(x)},cols={count}", x=x)
+    found = compute("top_k_long", f"rows={len(x)},cols={count}", x=x)[1]
     order = np.argsort(-x, axis=1, kind="stable")[:, :500]
     np.testing.assert_array_equal(found["indices"], order)
     np.testing.assert_array_equal(found["y"], np.take_along_axis(x, order, axis=1))
@@ -115,7 +115,7 @@ def test_the_largest_of_long_rows_with_ties(count: int) -> None:
 def test_cumulative_sums_of_long_rows_of_whole_numbers(count: int) -> None:
     """Sums below 2^24 are exact in float32, in any order."""
     x = np.random.default_rng(8).integers(-9, 10, (2, count)).astype(np.float32)
-    found = run_kernel("cumsum_long", f"rows=2,cols={count}", x=x)["y"]
+    found = compute("cumsum_long", f"rows=2,cols={count}", x=x)[1]["y"]
     np.testing.assert_array_equal(found, np.cumsum(x, axis=1))
 
 
@@ -125,7 +125,7 @@ def test_segments_that_are_empty_long_or_single() -> None:
     x = np.random.default_rng(9).integers(-30, 30, (2, count)).astype(np.int32)
     offsets = np.array([cuts, [0, *[5000] * 10]], np.uint32)
     size = f"rows=2,cols={count},segments=10"
-    found = run_kernel("segmented_sort_int32", size, x=x, offsets=offsets)["y"]
+    found = compute("segmented_sort_int32", size, x=x, offsets=offsets)[1]["y"]
     expected = np.stack([x[0], np.sort(x[1])])
     for first, end in itertools.pairwise(cuts):
         expected[0, first:end].sort()

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from kernel_results import run_kernel
+from kernel_outputs import compute
 
 from metalbench.task import curves, fields
 
@@ -26,7 +26,7 @@ def edges(prime: int, limbs: int) -> list[int]:
 def test_products_of_edges(name: str, prime: int, limbs: int) -> None:
     pairs = list(itertools.product(edges(prime, limbs), repeat=2))
     x, y = (fields.to_limbs(each, len(pairs), limbs) for each in zip(*pairs, strict=True))
-    found = fields.to_integers(run_kernel(name, f"n={len(pairs)}", x=x, y=y)["z"])
+    found = fields.to_integers(compute(name, f"n={len(pairs)}", x=x, y=y)[1]["z"])
     radix = 2 ** (32 * limbs)
     for (a, b), product in zip(pairs, found, strict=True):
         assert product < prime
@@ -38,7 +38,7 @@ def test_inverses_of_edges() -> None:
     # Zeros in a row, as a thread takes several numbers.
     numbers = [*edges(prime, 8), *[0] * 20]
     x = fields.to_limbs(numbers, len(numbers), 8)
-    found = fields.to_integers(run_kernel("field_inverse", f"n={len(numbers)}", x=x)["y"])
+    found = fields.to_integers(compute("field_inverse", f"n={len(numbers)}", x=x)[1]["y"])
     for number, inverse in zip(numbers, found, strict=True):
         assert inverse < prime
         assert number * inverse % prime == (radix * radix % prime if number else 0)
@@ -72,7 +72,7 @@ def test_sums_of_equal_and_opposite_points() -> None:
     offsets = np.cumsum([0, *map(len, buckets)]).astype(np.uint32)
     points = curves.to_array([each for bucket in buckets for each in bucket])
     size = f"n={len(points)},buckets={len(buckets)}"
-    found = run_kernel("msm_buckets", size, points=points, offsets=offsets)["y"]
+    found = compute("msm_buckets", size, points=points, offsets=offsets)[1]["y"]
     expected = [
         None,
         point,
