@@ -93,7 +93,9 @@ def suite(tmp_path: Path) -> Path:
 
 def run(suite: Path, *options: str, seed: str | None = "2026-01-02") -> tuple[set[str], str]:
     """Run the suite. Return the names of the cases that ran, and the output."""
-    environment = {name: of for name, of in os.environ.items() if name != VARIABLE}
+    # Options for this suite are not for that one.
+    foreign = {VARIABLE, "PYTEST_ADDOPTS"}
+    environment = {name: of for name, of in os.environ.items() if name not in foreign}
     if seed is not None:
         environment[VARIABLE] = seed
     answer = subprocess.run(

@@ -38,7 +38,7 @@ def test_the_limits_of_this_machine_are_measured(monkeypatch: pytest.MonkeyPatch
     here = device_facts(_core.open("cpu"))
     asked = []
 
-    def measure(device: object, *, with_halves: bool) -> Peaks:
+    def measure(device: object, *, with_halves: bool, again: bool = True) -> Peaks:
         asked.append(with_halves)
         return Peaks(1.0, 2.0, "here")
 
@@ -47,7 +47,7 @@ def test_the_limits_of_this_machine_are_measured(monkeypatch: pytest.MonkeyPatch
     find_device_peaks(here, {"float32", "float16"})
     assert asked == [False, True]
 
-    def fail(device: object, *, with_halves: bool) -> Peaks:
+    def fail(device: object, *, with_halves: bool, again: bool = True) -> Peaks:
         raise MachineError("the disk is full")
 
     monkeypatch.setattr(device_limits, "measure_peaks", fail)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from time import monotonic, sleep
 
 import pytest
 from click.testing import CliRunner, Result
@@ -94,12 +95,21 @@ def started(kernels: Path, db: Path, log: Path) -> subprocess.Popen[bytes]:
         )
 
 
+def wait_until_the_second_runs(machine: Machine, log: Path) -> None:
+    """Return when the second kernel hangs. It begins before the first one's checks have ended."""
+    machine.wait_until_begun()
+    end = monotonic() + SECONDS
+    while "[1/2] twice" not in log.read_text():
+        assert monotonic() < end, log.read_text()
+        sleep(0.05)
+
+
 def test_a_dropped_connection_keeps_finished_results(
     machine: Machine, kernels: Path, tmp_path: Path
 ) -> None:
     db, log = tmp_path / "results.db", tmp_path / "log"
     with started(kernels, db, log) as done:
-        machine.wait_until_begun()
+        wait_until_the_second_runs(machine, log)
         machine.drop_connections()
         assert done.wait(SECONDS) == 2
     said = log.read_text()
@@ -115,7 +125,7 @@ def test_ctrl_c_ends_the_remote_run_and_stores_finished_results(
 ) -> None:
     db, log = tmp_path / "results.db", tmp_path / "log"
     with started(kernels, db, log) as done:
-        machine.wait_until_begun()
+        wait_until_the_second_runs(machine, log)
         # As a terminal does, to ssh as well.
         os.killpg(done.pid, signal.SIGINT)
         assert done.wait(SECONDS) == 130
