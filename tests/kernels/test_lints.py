@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from metalbench.checking.check import check
-from metalbench.checking.findings import PERFORMANCE
+from metalbench.checking.findings import PERFORMANCE, read_suppressions
 from metalbench.kernel.library import Library
+from metalbench.kernel.source_files import include_folders
 
 LIBRARY = Library()
 NAMES = [
@@ -27,3 +30,10 @@ def test_performance_lints_are_silent(name: str) -> None:
     assert not found, "\n".join(found)
     assert not findings.skipped
     assert not findings.unused
+
+
+def test_comments_of_headers_allow_kinds_that_exist() -> None:
+    """A check reads a header only if a finding is in it."""
+    (folder,) = include_folders()
+    for path in sorted(Path(folder).rglob("*.h")):
+        read_suppressions(path.read_text(encoding="utf-8"), str(path))
