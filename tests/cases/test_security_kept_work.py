@@ -21,7 +21,7 @@ def test_run_rejects_kept_work(case: str, tmp_path: Path) -> None:
     options = ["--time", "0.05", "--json", "-", "--db", str(tmp_path / "results.db")]
     answer = CliRunner().invoke(main, ["run", "sqr_mm", "--kernels", str(CASES / case), *options])
     (result,) = json.loads(answer.stdout)["results"]
-    assert answer.exit_code == 1
+    assert answer.exit_code == 1, json.dumps(result)
     assert result["status"] != "correct"
     assert {each["kind"] for each in result["failures"]} == {"LESS_WORK"}
     assert result.get("measurement") is None
