@@ -7,11 +7,9 @@ from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
 
-from agent_steel.networks.operation import Network
+from agent_steel.networks.operation import SEED, Network
 from metalbench.kernelbench.pytorch.module import ModuleSource, make_model
 from metalbench.reference.torch_form import import_torch_for
-
-SEED = 0
 
 
 def load_network(path: Path, kind: str) -> Network:

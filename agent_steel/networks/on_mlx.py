@@ -18,6 +18,9 @@ import numpy as np
 from mlx.nn.layers.base import Module
 
 from agent_steel.networks.operation import (
+    LEAST_PASSES,
+    MOST_PASSES,
+    SEED,
     ArrayType,
     KernelCall,
     Operation,
@@ -31,8 +34,6 @@ from metalbench.kernelbench.pytorch.module import ModuleSource, several
 from metalbench.mlx.call import NoValue, as_numpy, to_mlx
 from metalbench.reference.mlx_function import trace
 
-SEED = 0
-LEAST_PASSES, MOST_PASSES = 3, 100
 # The names of arguments, for functions in C++ that rules know; those of others are x0, x1, ...
 PARAMETERS: dict[str, tuple[str, ...]] = {
     "softmax": ("a", "axis"),

@@ -14,6 +14,9 @@ from typing import Any
 import numpy as np
 
 from agent_steel.networks.operation import (
+    LEAST_PASSES,
+    MOST_PASSES,
+    SEED,
     ArrayType,
     KernelCall,
     Operation,
@@ -24,9 +27,6 @@ from agent_steel.networks.operation import (
 )
 from metalbench.kernelbench.pytorch.module import ModuleSource, several
 from metalbench.reference.torch_form import finish, import_torch_for, torch_device
-
-SEED = 0
-LEAST_PASSES, MOST_PASSES = 3, 100
 
 
 class TorchNetwork:

@@ -9,6 +9,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+# Networks and their inputs are made, and random numbers drawn, with this seed.
+SEED = 0
+# Passes in which the operations of a network are timed.
+LEAST_PASSES, MOST_PASSES = 3, 100
+
 Values = np.ndarray[Any, Any]
 # Operations that change the shape of an array and, as a rule, move no data.
 VIEWS = frozenset((

@@ -14,6 +14,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from metalbench import verify
+from metalbench._core import CompileError
 from metalbench.devices import find_kind
 from metalbench.errors import (
     Disturbed,
@@ -307,7 +308,12 @@ class TrialAttempt:
         in_place = bool(trial.kernel.inouts)
         done = task.flops(size), task.bytes(size, trial.dtype, in_place=in_place)
         tensors = bool(trial.kernel.variant)
-        peaks = find_peaks(self._device, done[1], trial.dtype, trial.plan.mode, tensors=tensors)
+        try:
+            peaks = find_peaks(self._device, done[1], trial.dtype, trial.plan.mode, tensors=tensors)
+        except CompileError as error:
+            # The kernel is measured. The program that measures the roof is not a part of it.
+            peaks = None
+            self._notes += (f"no roof: its program does not compile: {error}",)
         simulated = find_kind(self._device.kind).is_simulated
         self._analysis = analyse(measurement, *done, simulated=simulated, peaks=peaks)
         self._expect_possible(task, measurement.work_ns, self._analysis.work)

@@ -369,3 +369,81 @@ def table_indices(*dims: str, rows: str) -> Input:
         return drawn.astype(np.int32)
 
     return replace(plain, draw=draw)
+
+
+def table_rows(
+    name: str, reference: Callable[..., Any], oracle: Callable[..., Any], *, baseline: str
+) -> Task:
+    """Return the task `name`: rows (count, cols) of a table (rows, cols) by signed indices."""
+    reference.__name__ = name
+    return task(
+        sizes=TABLES,
+        gpu_headlines=("large",),
+        inputs={"x": normal("rows", "cols"), "index": table_indices("count", rows="rows")},
+        outputs={"y": output("count", "cols")},
+        oracle=oracle,
+        dtypes=FLOATING,
+        flops="0",
+        bytes="count * (2 * cols * itemsize + 4)",
+        baseline=baseline,
+    )(reference)
+
+
+# Updates of rows of a table that indices name, any number of them for one row.
+
+UPDATES = {
+    "small": {"rows": 64, "cols": 32, "updates": 96},
+    "odd1": {"rows": 37, "cols": 33, "updates": 101},
+    "odd2": {"rows": 130, "cols": 13, "updates": 40},
+    # Most updates are of one row.
+    "odd3": {"rows": 2, "cols": 32, "updates": 5000},
+    "seed": {"rows": 2048, "cols": 256, "updates": 4096},
+    "large": {"rows": 32768, "cols": 512, "updates": 65536},
+}
+
+
+def _draw_updated_rows(
+    random: np.random.Generator, shape: tuple[int, ...], values: Mapping[str, int]
+) -> Array:
+    """Return rows of the table, the first of them often and many never, as tokens of a text are."""
+    return (values["rows"] * random.random(shape) ** 2).astype(np.uint32)
+
+
+def scatter_updates(
+    name: str,
+    reference: Callable[..., Any],
+    update: np.ufunc,
+    *,
+    baseline: str,
+    sums_up: bool = False,
+) -> Task:
+    """Return the task `name`: y = x, then y[index[i]] = update(y[index[i]], values[i]) in turn.
+
+    If it `sums_up`, the scale of errors is the same of magnitudes.
+    """
+
+    def oracle(x: Array, index: Array, values: Array) -> Array:
+        y = x.copy()
+        update.at(y, index.astype(np.int64), values)
+        return y
+
+    def scale(x: Array, index: Array, values: Array) -> Array:
+        return oracle(np.abs(x), index, np.abs(values))
+
+    reference.__name__ = name
+    return task(
+        sizes=UPDATES,
+        gpu_headlines=("large",),
+        inputs={
+            "x": normal("rows", "cols"),
+            "index": replace(integers("updates", high="rows"), draw=_draw_updated_rows),
+            "values": normal("updates", "cols"),
+        },
+        outputs={"y": output("rows", "cols")},
+        oracle=oracle,
+        scale=scale if sums_up else None,
+        dtypes=FLOATING,
+        flops="updates * cols",
+        bytes="(2 * rows + updates) * cols * itemsize + 4 * updates",
+        baseline=baseline,
+    )(reference)

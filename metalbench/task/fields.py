@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import mlx.core as mx
 import numpy as np
 
-from metalbench.task.inputs import Input, integers
+from metalbench.task.declaration import Task, task
+from metalbench.task.inputs import Input, integers, output
 
 Array = np.ndarray[Any, Any]
 
@@ -67,6 +69,40 @@ def map_residues(function: Callable[..., int], prime: int, *arrays: Array) -> Ar
     """Return `function` of the numbers of each array, modulo `prime`, with limbs as theirs."""
     rows = zip(*map(to_integers, arrays), strict=True)
     return to_limbs([function(*row) % prime for row in rows], *arrays[0].shape)
+
+
+def montgomery_products(name: str, prime: int, *, limbs: int, flops: int, large: int) -> Task:
+    """Return the task `name`: products of residues x and y (n, limbs), divided by R.
+
+    R is two to the power of all bits of the limbs. `flops` are those of one product, `large` is n
+    of the size of that name. MLX has no such integers: Python's are the reference, too.
+    """
+    inverse = pow(2 ** (32 * limbs), -1, prime)
+
+    def oracle(x: Array, y: Array) -> Array:
+        return map_residues(lambda a, b: a * b * inverse, prime, x, y)
+
+    def reference(x: Any, y: Any) -> Any:
+        return mx.array(oracle(np.array(x), np.array(y)))
+
+    reference.__name__ = name
+    operand = residues("n", prime=prime, limbs=limbs)
+    return task(
+        sizes={
+            "small": {"n": 64},
+            "odd1": {"n": 1023},
+            "odd2": {"n": 37},
+            "seed": {"n": 16384},
+            "large": {"n": large},
+        },
+        gpu_headlines=("large",),
+        inputs={"x": operand, "y": operand},
+        outputs={"z": output("n", limbs, dtype="uint32")},
+        oracle=oracle,
+        flops=f"{flops} * n",
+        baseline="Python's integers, by way of MLX's arrays",
+        against=("eager",),
+    )(reference)
 
 
 # Number-theoretic transforms, in NumPy or MLX, for primes of at most 64 bits.
@@ -149,3 +185,28 @@ def transform(x: Any, prime: int, *, inverse: bool = False, xp: Any = np) -> Any
     if inverse:
         x = multiply(x, xp.array(np.array([pow(length, -1, prime)], np.uint64)), prime, xp)
     return x
+
+
+def transform_task(name: str, prime: int, *, dtype: str, inverse: bool = False) -> Task:
+    """Return the task `name`: transforms of rows of high * low numbers of `dtype`."""
+
+    def transform_rows(x: Any, xp: Any) -> Any:
+        rows = x.reshape(x.shape[0], -1).astype(xp.uint64)
+        found = transform(rows, prime, inverse=inverse, xp=xp)
+        return found.astype(getattr(xp, dtype)).reshape(x.shape)
+
+    def reference(x: Any) -> Any:
+        return transform_rows(x, mx)
+
+    reference.__name__ = name
+    return task(
+        sizes=TRANSFORMS,
+        gpu_headlines=("large",),
+        inputs={"x": below("batch", "high", "low", prime=prime, dtype=dtype)},
+        outputs={"y": output("batch", "high", "low", dtype=dtype)},
+        draw=draw_transform,
+        oracle=lambda x: transform_rows(x, np),
+        flops="30 * batch * high * low",
+        baseline="mx.uint64, level by level",
+        against=("eager",),
+    )(reference)

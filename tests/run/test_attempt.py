@@ -100,6 +100,20 @@ def test_wrong_results_are_checked_once(gpu: Watched) -> None:
     assert gpu.seen.count(Stage.CHECK) == 1
 
 
+def test_a_roof_that_does_not_compile_leaves_the_measurement(
+    gpu: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise _core.CompileError("tensor_roofs.metal:1: error: unknown type")
+
+    monkeypatch.setattr("metalbench.run.attempt.find_peaks", fail)
+    result = tried(RIGHT, gpu)
+    assert result.status is Status.CORRECT, result.failures
+    assert result.measurement is not None
+    (note,) = (each for each in result.notes if "no roof" in each)
+    assert note.endswith("does not compile: tensor_roofs.metal:1: error: unknown type")
+
+
 def test_on_the_cpu_device_the_clock_starts_before_the_checked_run() -> None:
     class Cpu(Silent):
         def __init__(self) -> None:

@@ -3,20 +3,11 @@
 import mlx.core as mx
 import numpy as np
 
-from metalbench.task import normal, output, task
-from metalbench.task.families import FLOATING, TABLES, table_indices
+from metalbench.task.families import table_rows
 
-
-@task(
-    sizes=TABLES,
-    gpu_headlines=("large",),
-    inputs=dict(x=normal("rows", "cols"), index=table_indices("count", rows="rows")),
-    outputs=dict(y=output("count", "cols")),
-    oracle=lambda x, index: np.take(x, index, axis=0, mode="clip"),
-    dtypes=FLOATING,
-    flops="0",
-    bytes="count * (2 * cols * itemsize + 4)",
+take_rows_clip = table_rows(
+    "take_rows_clip",
+    lambda x, index: x[mx.clip(index, 0, len(x) - 1)],
+    lambda x, index: np.take(x, index, axis=0, mode="clip"),
     baseline="x[mx.clip(index)]",
 )
-def take_rows_clip(x, index):
-    return x[mx.clip(index, 0, len(x) - 1)]

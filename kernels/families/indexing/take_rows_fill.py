@@ -3,8 +3,15 @@
 import mlx.core as mx
 import numpy as np
 
-from metalbench.task import normal, output, task
-from metalbench.task.families import FLOATING, TABLES, table_indices
+from metalbench.task.families import table_rows
+
+
+def fill_rows(x, index):
+    """The reference by MLX."""
+    rows = len(x)
+    is_there = (index >= -rows) & (index < rows)
+    found = x[mx.where(is_there, index, 0)]
+    return mx.where(is_there[:, None], found, mx.zeros_like(found))
 
 
 def filled(x, index):
@@ -15,19 +22,6 @@ def filled(x, index):
     return y
 
 
-@task(
-    sizes=TABLES,
-    gpu_headlines=("large",),
-    inputs=dict(x=normal("rows", "cols"), index=table_indices("count", rows="rows")),
-    outputs=dict(y=output("count", "cols")),
-    oracle=filled,
-    dtypes=FLOATING,
-    flops="0",
-    bytes="count * (2 * cols * itemsize + 4)",
-    baseline="mx.where(is_there, x[index], 0)",
+take_rows_fill = table_rows(
+    "take_rows_fill", fill_rows, filled, baseline="mx.where(is_there, x[index], 0)"
 )
-def take_rows_fill(x, index):
-    rows = len(x)
-    is_there = (index >= -rows) & (index < rows)
-    found = x[mx.where(is_there, index, 0)]
-    return mx.where(is_there[:, None], found, mx.zeros_like(found))

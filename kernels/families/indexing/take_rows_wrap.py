@@ -2,20 +2,11 @@
 
 import numpy as np
 
-from metalbench.task import normal, output, task
-from metalbench.task.families import FLOATING, TABLES, table_indices
+from metalbench.task.families import table_rows
 
-
-@task(
-    sizes=TABLES,
-    gpu_headlines=("large",),
-    inputs=dict(x=normal("rows", "cols"), index=table_indices("count", rows="rows")),
-    outputs=dict(y=output("count", "cols")),
-    oracle=lambda x, index: np.take(x, index, axis=0, mode="wrap"),
-    dtypes=FLOATING,
-    flops="0",
-    bytes="count * (2 * cols * itemsize + 4)",
+take_rows_wrap = table_rows(
+    "take_rows_wrap",
+    lambda x, index: x[index % len(x)],
+    lambda x, index: np.take(x, index, axis=0, mode="wrap"),
     baseline="x[index % len(x)]",
 )
-def take_rows_wrap(x, index):
-    return x[index % len(x)]

@@ -4,6 +4,7 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import normal, output, positive, task
+from metalbench.task.families import FLOATING, ROWS
 
 MEAN_SHARE, SQUARE_SHARE = 0.1, 0.001  # 1 - beta of each moment
 RATE, DECAY, STEP = 0.01, 0.1, 10
@@ -25,13 +26,7 @@ def magnitudes(parameter, gradient, mean, square, rate, root, kept, mean_share, 
 
 
 @task(
-    sizes=dict(
-        small=dict(rows=16, cols=256),
-        odd1=dict(rows=37, cols=1023),
-        odd2=dict(rows=5, cols=4097),
-        seed=dict(rows=1024, cols=1024),
-        large=dict(rows=4096, cols=4096),
-    ),
+    sizes=ROWS,
     gpu_headlines=("large",),
     inputs=dict(
         parameter=normal("rows", "cols"),
@@ -54,7 +49,7 @@ def magnitudes(parameter, gradient, mean, square, rate, root, kept, mean_share, 
     ),
     oracle=step,
     scale=magnitudes,
-    dtypes=("float32", "float16", "bfloat16"),
+    dtypes=FLOATING,
     flops="15 * rows * cols",
     baseline="multiply, add, mx.square, mx.sqrt, divide: AdamW of mlx.optimizers",
 )

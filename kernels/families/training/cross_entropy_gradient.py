@@ -6,6 +6,7 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import integers, normal, output, task, with_special
+from metalbench.task.families import FLOATING, ROWS, VOCABULARY
 
 
 def gradient(logits, target, dloss):
@@ -25,14 +26,7 @@ def magnitude(logits, target, dloss):
 
 
 @task(
-    sizes=dict(
-        small=dict(rows=16, cols=256),
-        odd1=dict(rows=37, cols=1023),
-        odd2=dict(rows=5, cols=4097),
-        seed=dict(rows=1024, cols=1024),
-        vocabulary=dict(rows=8, cols=152064),
-        large=dict(rows=4096, cols=4096),
-    ),
+    sizes={**ROWS, **VOCABULARY},
     gpu_headlines=("large",),
     inputs=dict(
         logits=normal("rows", "cols").also(with_special(-math.inf)),
@@ -42,7 +36,7 @@ def magnitude(logits, target, dloss):
     outputs=dict(dlogits=output("rows", "cols")),
     oracle=gradient,
     scale=magnitude,
-    dtypes=("float32", "float16", "bfloat16"),
+    dtypes=FLOATING,
     flops="6 * rows * cols",
     baseline="mx.softmax(precise=True), compare, subtract, multiply",
 )

@@ -5,6 +5,7 @@ import numpy as np
 from scipy.special import expit
 
 from metalbench.task import normal, output, task
+from metalbench.task.families import FLOATING, ROWS
 
 
 def gradients(dy, gate, up):
@@ -21,13 +22,7 @@ def magnitudes(dy, gate, up):
 
 
 @task(
-    sizes=dict(
-        small=dict(rows=16, cols=256),
-        odd1=dict(rows=37, cols=1023),
-        odd2=dict(rows=5, cols=4097),
-        seed=dict(rows=1024, cols=1024),
-        large=dict(rows=4096, cols=4096),
-    ),
+    sizes=ROWS,
     gpu_headlines=("large",),
     inputs=dict(
         dy=normal("rows", "cols"),
@@ -37,7 +32,7 @@ def magnitudes(dy, gate, up):
     outputs=dict(dgate=output("rows", "cols"), dup=output("rows", "cols")),
     oracle=gradients,
     scale=magnitudes,
-    dtypes=("float32", "float16", "bfloat16"),
+    dtypes=FLOATING,
     flops="12 * rows * cols",
     baseline="mx.sigmoid, multiply, add",
 )
