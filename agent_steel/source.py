@@ -10,7 +10,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 from metalbench.errors import MetalBenchError
-from metalbench.kernel.header import Dispatch, Kernel, Scratch, parse
+from metalbench.kernel.header import Dispatch, Kernel, NamedSize, Scratch, parse
 from metalbench.kernel.source_files import find_file_access, library_folder
 from metalbench.msl.frontend.tokens import split_source
 from metalbench.task.dtypes import FLOATS
@@ -49,18 +49,23 @@ def source_key(kernel: Kernel, tunables: Mapping[str, int], *, dtype: str | None
             "math": kernel.math,
             # Without the key where a kernel has none: hashes of stored kernels stay.
             **({"limits": sorted(map(str, kernel.limits))} if kernel.limits else {}),
+            **(
+                {"lets": [_remove_spaces(each) for each in kernel.named_sizes]}
+                if kernel.named_sizes
+                else {}
+            ),
         },
         sort_keys=True,
     )
     return hashlib.sha256(f"{parts}\0\0{declared}".encode()).hexdigest()
 
 
-def _remove_spaces(line: Dispatch | Scratch) -> dict[str, str]:
+def _remove_spaces(line: Dispatch | Scratch | NamedSize) -> dict[str, str]:
     """Return the parts of a header's line, wherever it stands and however it is spaced."""
     return {
         each.name: re.sub(r"\s", "", _write(getattr(line, each.name)))
         for each in fields(line)
-        if each.name != "line"
+        if each.name != "line" and (each.name != "arguments" or getattr(line, each.name))
     }
 
 

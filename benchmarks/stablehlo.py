@@ -85,10 +85,10 @@ def bytes_of(bound: Bound, device: _core.Device, case: Case) -> int:
     compiled = compile_kernel(device, entry.kernel(), bound.workload.task)
     buffers = {**bound.inputs, **bound.outputs, **bound.scratches}
     return sum(
-        buffers[each.name].array.nbytes
+        buffers[source].array.nbytes
         for launch in bound.geometry
         for each in compiled.pipelines[launch.function].arguments
-        if each.name in buffers
+        if isinstance(source := launch.find_source(each.name), str) and source in buffers
     )
 
 

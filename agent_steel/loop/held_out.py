@@ -218,6 +218,7 @@ class _Draw:
             return True
         values = {**self.kernel.resolve_tunables(self.tunables), **self.task.values(size)}
         try:
+            values = self.kernel.add_named_sizes(values)
             return not any(each.find_violation(values) for each in self.kernel.limits)
         except DeclarationError:
             return False

@@ -371,7 +371,8 @@ def _find_kernel(
     kernel = entry.kernel(device, dtype=dtype_name)
     if dtype_name not in kernel.dtypes:
         return f"the kernel {entry.name} is not written for {dtype_name}"
-    values = {**kernel.resolve_tunables(dtype=dtype_name), **task.values(size)}
+    chosen = kernel.resolve_tunables(dtype=dtype_name)
+    values = kernel.add_named_sizes({**chosen, **task.values(size)})
     for limit in kernel.limits:
         if violation := limit.find_violation(values):
             return violation

@@ -49,7 +49,10 @@ class FusedDispatches:
 
 def _fuse(kernel: Kernel, first: Dispatch, second: Dispatch) -> str | None:  # noqa: PLR0911 - a return for each form that is refused
     names = [each.function for each in kernel.dispatches]
-    if kernel.inouts or names.count(first.function) > 1 or names.count(second.function) > 1:
+    # An array may have another name in a function whose arguments the lines bind.
+    if kernel.inouts or any(each.arguments for each in kernel.dispatches):
+        return None
+    if names.count(first.function) > 1 or names.count(second.function) > 1:
         return None
     producer, consumer = read_function(kernel, first), read_function(kernel, second)
     if producer is None or consumer is None or SHARING.search(producer.text):

@@ -69,9 +69,9 @@ class ElementThreads:
 
 def read_lanes(kernel: Kernel) -> ElementThreads | None:  # noqa: PLR0911 - a return for each form that is refused
     """Return the kernel as threads along an axis; None if threads may depend on each other."""
-    if len(kernel.dispatches) != 1 or kernel.inouts or kernel.scratches:
+    dispatch = kernel.plain_dispatch
+    if dispatch is None or kernel.inouts or kernel.scratches:
         return None
-    (dispatch,) = kernel.dispatches
     grid = dispatch.threads_in_grid
     function = read_function(kernel, dispatch)
     if grid is None or function is None or dispatch.threadgroup_bytes:

@@ -93,9 +93,9 @@ class RowForm:
 
 def read_row_form(kernel: Kernel) -> RowForm | None:
     """Return the row form of a kernel of one dispatch; None if it has none."""
-    if len(kernel.dispatches) != 1 or kernel.inouts or kernel.scratches:
+    dispatch = kernel.plain_dispatch
+    if dispatch is None or kernel.inouts or kernel.scratches:
         return None
-    (dispatch,) = kernel.dispatches
     function = read_function(kernel, dispatch)
     if function is None or dispatch.threadgroup_bytes or "_ " in f"{function.text} ":
         return None

@@ -48,9 +48,9 @@ class Plane:
 
 def read_plane(kernel: Kernel) -> Plane | None:  # noqa: PLR0911 - a return for each form that is refused
     """Return the kernel as a plane of independent threads; None if it is not one."""
-    if len(kernel.dispatches) != 1 or kernel.inouts or kernel.scratches:
+    dispatch = kernel.plain_dispatch
+    if dispatch is None or kernel.inouts or kernel.scratches:
         return None
-    (dispatch,) = kernel.dispatches
     grid = dispatch.threads_in_grid
     function = read_function(kernel, dispatch)
     if grid is None or len(grid) != 2 or function is None or dispatch.threadgroup_bytes:

@@ -100,9 +100,9 @@ class Independent:
 
 def independent(kernel: Kernel) -> Independent | None:
     """Read a kernel whose threads are independent; None if it is not, or not plainly, one."""
-    if len(kernel.dispatches) != 1 or SHARING.search(_code(kernel.source)):
+    dispatch = kernel.plain_dispatch
+    if dispatch is None or SHARING.search(_code(kernel.source)):
         return None
-    (dispatch,) = kernel.dispatches
     count = _count(dispatch)
     tokens = lex(kernel.source)
     place = _place(tokens, dispatch.function) if tokens.is_balanced else None
@@ -186,9 +186,9 @@ class ThreadCount:
     def versions(self, kernel: Kernel) -> Iterator[str]:
         """Yield the kernel with a number of threads that it does not have, and others to try."""
         code = " ".join(lex(kernel.source).text)
-        if len(kernel.dispatches) != 1 or SHARING.search(code) or ATTRIBUTES.search(code):
+        dispatch = kernel.plain_dispatch
+        if dispatch is None or SHARING.search(code) or ATTRIBUTES.search(code):
             return
-        (dispatch,) = kernel.dispatches
         if dispatch.threads_in_grid is None or len(dispatch.threads) != 1:
             return
         text = str(dispatch.threads[0]).strip()

@@ -188,13 +188,14 @@ class CheckedRun:
 
     def _unwritten(self, bound: Bound) -> Iterator[CheckFinding]:
         for name, message in find_unwritten_outputs(bound):
-            kernel = next(
-                each.name
-                for each in self._built.pipelines.values()
-                if name in [argument.name for argument in each.arguments]
+            kernel, argument = next(
+                (line.function, argument.name)
+                for line in self._what.kernel.dispatches
+                for argument in self._built.pipelines[line.function].arguments
+                if line.find_source(argument.name) == name
             )
             source, file = self._what.kernel.source, str(self._what.kernel.path)
-            frame = find_declaration(source, file, kernel, name)
+            frame = find_declaration(source, file, kernel, argument)
             yield self._finding("output-not-written", kernel, message, 1, (frame,))
 
 

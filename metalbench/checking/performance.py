@@ -80,10 +80,11 @@ def lint_kernel(
                 reports[line.function] = analyse_module(module, precise)
             except (CrashedError, IrError) as error:
                 reports[line.function] = PerformanceReport([], 0, 0, 0, str(error))
+    values = kernel.add_named_sizes({**task.values(size), **chosen})
     places = [
         (line, launch)
         for line in kernel.dispatches
-        for launch in _lint_launch(line, task, size, chosen, reports)
+        for launch in _lint_launch(line, task, size, values, reports)
     ]
     found = [
         _to_finding(kernel, name, each, size, dtype_name)
@@ -127,11 +128,10 @@ def _lint_launch(
     line: Dispatch,
     task: Task,
     size: str,
-    tunables: Mapping[str, int],
+    values: Mapping[str, int],
     reports: Mapping[str, PerformanceReport],
 ) -> Iterator[PerformanceFinding]:
     """Yield what is slow in a dispatch: few threadgroups, much threadgroup memory."""
-    values = {**task.values(size), **tunables}
     where = f"[{task.name}] {line.function}"
     threads = evaluate_extents(line.threads, values, f"{where} threads")
     grid = evaluate_extents(line.threadgroups or line.threads_in_grid or (), values, where)

@@ -383,8 +383,12 @@ class _ReportReader:
         return report.kind, f"{report.what}{past} of `{near}`: at byte {at} of {size}", element
 
     def _element(self, buffer: str, byte: int) -> int | None:
-        arguments = [each for one in self._built.pipelines.values() for each in one.arguments]
-        sizes = [each.element_bytes for each in arguments if each.name == buffer]
+        sizes = [
+            each.element_bytes
+            for line in self._built.kernel.dispatches
+            for each in self._built.pipelines[line.function].arguments
+            if line.find_source(each.name) == buffer
+        ]
         return byte // sizes[0] if sizes and sizes[0] else None
 
     def _frame(self, told: Frame) -> Frame:

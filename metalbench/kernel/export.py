@@ -20,7 +20,7 @@ _HEADER_LINE = re.compile(
 _SYSTEM_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*(<[^>\n]+>)", re.M)
 # Lines whose values the exported file has: one element type, and no tunables.
 _RESOLVED = frozenset({"tune", "instance", "defaults", "dtypes"})
-_WITH_VALUES = frozenset({"dispatch", "scratch", "limits"})
+_WITH_VALUES = frozenset({"dispatch", "scratch", "let", "limits"})
 
 
 @dataclass(frozen=True)

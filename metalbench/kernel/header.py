@@ -28,7 +28,8 @@ from metalbench.task.dtypes import DTYPES, FLOATS, DType, storage_type
 _ELEMENT = r"(?:float32|float16|bfloat16|u?int(?:8|16|32|64)|bool|DTYPE)"
 _ARRAY = r"\s*\w+\s+\w+\s*\(.*\)"
 _SYNTAX = {
-    "dispatch": r"\s*\w+\s+(?:threadgroups|threads_in_grid|threads|threadgroup_bytes)\s*=",
+    "dispatch": r"\s*\w+\s*(?:\(.*\))?\s+"
+    r"(?:threadgroups|threads_in_grid|threads|threadgroup_bytes)\s*=",
     "scratch": _ARRAY,
     "buffer": rf"{_ARRAY}\s*[a-z]\w*",
     "texture": rf"{_ARRAY}\s*[a-z]\w*",
@@ -39,6 +40,7 @@ _SYNTAX = {
     "tune": r"\s*\w+\s*=\s*[-\d]",
     "instance": r"\s*\w+\s+\w+\s*=\s*[-\d]",
     "defaults": r"\s*\w+\s+(?:\w+\s+)?\w+\s*=\s*[-\d]",
+    "let": r"\s*[A-Za-z_]\w*\s*=\s*[\w(]",
     "limits": r"\s*\w[\w\s+*/%(),-]*(?:<=|==)\s*[\w(]",
     "dtypes": rf"\s*{_ELEMENT}(?:\s*,\s*{_ELEMENT})*\s*$",
     "math": r"\s*(?:safe|fast)\s*$",
@@ -268,6 +270,7 @@ LINE_FORMS = {
     "tune": "`// tune: NAME = 128, 256`",
     "instance": "`// instance: q4_g64 BITS = 4, GROUP = 64`",
     "defaults": "`// defaults: cuda NAME = 256`",
+    "let": "`// let: half = ceil_div(cols, 2)`",
     "limits": "`// limits: cols <= 8192, cols % 32 == 0`",
     "dtypes": "`// dtypes: float32, float16`",
     "math": "`// math: fast`",
@@ -275,10 +278,12 @@ LINE_FORMS = {
     "std": "`// std: metal4.0`",
     "preferred": "`// preferred: m5 float16`",
 }
-# The most that a header may have of each kind: kernels of the library have at most eight.
+# The most that a header may have of each kind. Deep networks have hundreds of dispatches, others of
+# the library have at most eight lines of a kind.
 MOST_LINES = {
     "dispatch": 1024,
-    "scratch": 64,
+    "scratch": 256,
+    "let": 1024,
     "tune": 64,
     "instance": 256,
     "defaults": 256,
@@ -289,13 +294,34 @@ MATH_MODES = ("safe", "fast")
 
 @dataclass(frozen=True)
 class Dispatch:
-    """One `// dispatch:` line. Exactly one of `threadgroups` and `threads_in_grid` is set."""
+    """One `// dispatch:` line. Exactly one of `threadgroups` and `threads_in_grid` is set.
+
+    `arguments` are the arguments of the function that the line binds: to an array or a number of
+    another name, or to an expression. Other arguments bind by their own names.
+    """
 
     function: str
     threads: tuple[Expression, ...]
     threadgroups: tuple[Expression, ...] | None
     threads_in_grid: tuple[Expression, ...] | None
     threadgroup_bytes: Mapping[str, Expression]
+    line: int
+    arguments: Mapping[str, Expression] = field(default_factory=dict)
+
+    def find_source(self, argument: str) -> str:
+        """Return the name that an argument binds to; empty for one bound to another expression."""
+        bound = self.arguments.get(argument)
+        if bound is None:
+            return argument
+        return "" if bound.root.operands else bound.root.name
+
+
+@dataclass(frozen=True)
+class NamedSize:
+    """One `// let:` line: a name for an expression of sizes, tunables and earlier named sizes."""
+
+    name: str
+    value: Expression
     line: int
 
 
@@ -385,6 +411,14 @@ def _propose_dispatch(source: str) -> str:
     return f"{line} or {LINE_FORMS['dispatch'].replace(' kernel ', f' {found[1]} ')}"
 
 
+def _expressions_of(line: Dispatch) -> Iterator[Expression]:
+    """Yield all expressions of a dispatch line."""
+    yield from line.threads
+    yield from line.threadgroups or line.threads_in_grid or ()
+    yield from line.threadgroup_bytes.values()
+    yield from line.arguments.values()
+
+
 class Header:
     """Collects the lines of one header."""
 
@@ -396,6 +430,7 @@ class Header:
         self.prose: list[str] = []
         self.dispatches: list[Dispatch] = []
         self.scratches: list[Scratch] = []
+        self.named_sizes: list[NamedSize] = []
         self.tunables: dict[str, tuple[int, ...]] = {}
         self.defaults: list[DeviceDefaults] = []
         self.limits: list[Limit] = []
@@ -428,10 +463,28 @@ class Header:
         if not self.dispatches:
             self._line = 1
             raise self._error(f"no dispatch line; add {_propose_dispatch(source)} above the code")
+        self._check_order()
         fault = find_fault(self.defaults, self.tunables, self.dtypes or ("float32",))
         if fault:
             self._line, message = fault
             raise self._error(message)
+
+    def _check_order(self) -> None:
+        """Raise DeclarationError if a line uses a named size that a later line declares."""
+        lines = {each.name: each.line for each in self.named_sizes}
+        uses: list[tuple[int, Iterable[Expression]]] = [
+            *((each.line, (each.value,)) for each in self.named_sizes),
+            *((each.line, each.shape) for each in self.scratches),
+            *((each.line, (each.left, each.right)) for each in self.limits),
+            *((each.line, _expressions_of(each)) for each in self.dispatches),
+        ]
+        for self._line, expressions in uses:
+            for name in sorted(frozenset[str]().union(*(each.names for each in expressions))):
+                if lines.get(name, 0) >= self._line:
+                    raise self._error(
+                        f"{name!r} is used above its line `// let: {name}`, line {lines[name]}; "
+                        "move that line up"
+                    )
 
     def _error(self, message: str) -> DeclarationError:
         return DeclarationError(f"[{self._name}] {self._file}:{self._line}: {message}")
@@ -460,6 +513,7 @@ class Header:
 
     def _read_dispatch(self, parser: Parser) -> None:
         function = parser.name("the name of a kernel")
+        arguments = self._read_bindings(parser) if parser.accept("(") else {}
         given: dict[str, tuple[Expression, ...]] = {}
         shared: dict[str, Expression] = {}
         keys = ("threadgroups", "threads_in_grid", "threads", "threadgroup_bytes")
@@ -490,12 +544,40 @@ class Header:
                 given.get("threads_in_grid"),
                 shared,
                 self._line,
+                arguments,
             )
         )
 
+    def _read_bindings(self, parser: Parser) -> dict[str, Expression]:
+        """Read `argument = expression, ...)` after the opening parenthesis."""
+        found: dict[str, Expression] = {}
+        while not found or parser.accept(","):
+            error = parser.error("an argument that the line does not bind yet")
+            name = parser.name("the name of an argument")
+            if name in found:
+                raise error
+            parser.expect("=")
+            found[name] = parser.expression()
+        parser.expect(")", "an operator, ',' or ')'")
+        return found
+
+    @property
+    def _names(self) -> set[str]:
+        """The names of scratch memory and of named sizes."""
+        return {each.name for each in self.scratches} | {each.name for each in self.named_sizes}
+
+    def _read_let(self, parser: Parser) -> None:
+        error = parser.error("a name that the header does not have yet")
+        name = parser.name("a name")
+        macros = {*self.tunables, *next(iter(self.instances.values()), {}), "DTYPE"}
+        if name in self._names or name in macros:
+            raise error
+        parser.expect("=")
+        self.named_sizes.append(NamedSize(name, parser.expression(), self._line))
+
     def _read_scratch(self, parser: Parser) -> None:
         name = parser.name("a name")
-        if any(each.name == name for each in self.scratches):
+        if name in self._names:
             raise self._error(f"scratch {name!r} is declared twice")
         kinds = (*DTYPES, "DTYPE")
         error = parser.error(f"one of {', '.join(kinds)}", kinds)
@@ -610,7 +692,8 @@ class Kernel:
     kernels with. `samplers` has options in MSL's syntax, by argument. `target` names the device
     whose defaults come first in `tunables`. `instances` are sets of macros by name, for different
     tasks. The macros of the selected instance, by default the first, are tunables with one value.
-    `limits` are conditions of sizes, which are checked before every launch.
+    `limits` are conditions of sizes, which are checked before every launch. `named_sizes` are names
+    for expressions of sizes, which other lines use.
     `standard` is the version of Metal's language, from the header's `// std:` line or from `--std`;
     empty for the device's default. `tensor_layout` is the number of the layout of cooperative
     tensors, which the tool `tensor` of a check varies.
@@ -627,6 +710,7 @@ class Kernel:
     description: str
     dispatches: tuple[Dispatch, ...]
     scratches: tuple[Scratch, ...] = ()
+    named_sizes: tuple[NamedSize, ...] = ()
     limits: tuple[Limit, ...] = ()
     tunables: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     dtypes: tuple[str, ...] = ("float32",)
@@ -642,6 +726,27 @@ class Kernel:
     variant: str = ""
     preferred: tuple[PreferredDevice, ...] = ()
     tensors: Mapping[str, TensorView] = field(default_factory=dict)
+
+    @property
+    def plain_dispatch(self) -> Dispatch | None:
+        """The dispatch of a kernel with one, whose arguments bind by their own names; else None."""
+        if len(self.dispatches) != 1 or self.dispatches[0].arguments or self.named_sizes:
+            return None
+        return self.dispatches[0]
+
+    def add_named_sizes(self, values: Mapping[str, int]) -> dict[str, int]:
+        """Return `values` of sizes, constants and tunables with those of the `// let:` lines.
+
+        Raise DeclarationError, with the line, for an expression that has no value.
+        """
+        found = dict(values)
+        for each in self.named_sizes:
+            try:
+                found[each.name] = each.value.evaluate(found)
+            except DeclarationError as error:
+                where = f"[{self.name}] {self.path.name}:{each.line}: {each.name}"
+                raise DeclarationError(f"{where}: {error}") from None
+        return found
 
     @property
     def is_python(self) -> bool:
@@ -781,6 +886,7 @@ def parse(
         description=" ".join(header.prose),
         dispatches=tuple(header.dispatches),
         scratches=tuple(header.scratches),
+        named_sizes=tuple(header.named_sizes),
         limits=tuple(header.limits),
         tunables={**{macro: (value,) for macro, value in chosen.items()}, **header.tunables},
         dtypes=header.dtypes or ("float32",),

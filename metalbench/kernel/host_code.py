@@ -17,6 +17,7 @@ from metalbench.kernel.host_limits import (
     make_range,
     write_cpp_call,
     write_cpp_checks,
+    write_out_limits,
     write_python_call,
     write_python_checks,
     write_swift_call,
@@ -88,16 +89,29 @@ class HostPlan:
         found = {name: Range(name, 0, MOST_SIZE) for name in self.sizes}
         for line in self.kernel.dispatches:
             for each in self.arguments(line):
-                if each.name in _scalar_names(self) and each.element is not None:
-                    range_ = make_range(each.name, each.element)
+                source = line.find_source(each.name)
+                if source in _scalar_names(self) and each.element is not None:
+                    range_ = make_range(source, each.element)
                     if range_ is not None:
-                        found[each.name] = range_.intersect(found.get(each.name, range_))
+                        found[source] = range_.intersect(found.get(source, range_))
         return list(found.values())
 
     @property
     def checks(self) -> tuple[str, list[Range], Sequence[Limit]]:
         """The name, the ranges and the limits, as writers of checks take them."""
-        return self.name, self.ranges, self.kernel.limits
+        return self.name, self.ranges, write_out_limits(self.kernel)
+
+    def find_array(self, line: Dispatch, argument: str) -> str:
+        """Return the array that an argument of a launch binds to; empty for a number."""
+        source = line.find_source(argument)
+        return source if source in self.buffers else ""
+
+    def find_number(self, line: Dispatch, argument: str, language: str) -> str:
+        """Return the number that an argument binds to, as an expression of C, Swift or Python."""
+        bound = line.arguments.get(argument)
+        if bound is None:
+            return argument
+        return _python(bound) if language == "python" else bound.text.strip()
 
     def arguments(self, line: Dispatch) -> list[_core.Argument]:
         """Return the arguments of a launch, in their order."""
@@ -173,7 +187,7 @@ def _refuse_for_mlx(plan: HostPlan) -> None:
         )
     written: set[str] = set()
     for line in plan.kernel.dispatches:
-        _, outputs = _split_arguments(plan, line)
+        outputs = [plan.find_array(line, name) for name in _split_arguments(plan, line)[1]]
         twice = written & set(outputs)
         if twice:
             raise Unsupported(
@@ -201,7 +215,9 @@ def _split_arguments(plan: HostPlan, line: Dispatch) -> tuple[list[str], list[st
     """Return the names of a launch's inputs, sizes included, and of its outputs."""
     arguments = [each for each in plan.arguments(line) if each.kind == "buffer"]
     outputs = [
-        each.name for each in arguments if each.name in plan.buffers and each.access != "read"
+        each.name
+        for each in arguments
+        if plan.find_array(line, each.name) and each.access != "read"
     ]
     return [each.name for each in arguments if each.name not in outputs], outputs
 
@@ -230,7 +246,7 @@ def _write_mlx_body(plan: HostPlan, tokens: Tokens, function: Declaration, line:
         words = [tokens.text[index] for index in skip_attributes(tokens, begin, end)]
         name = next(word for word in reversed(words) if is_name(word))
         if name in reflected:
-            if name in plan.buffers:
+            if plan.find_array(line, name):
                 # MLX's pointer has the array's element type, and small arrays are constant.
                 outer.append(f"  auto {name}_of_mlx = {name};")
                 pointer = " ".join(words[: len(words) - 1])
@@ -254,9 +270,11 @@ def _write_mlx_launch(
 ) -> str:
     reflected = {each.name: each for each in plan.arguments(line)}
     values = [
-        name if name in plan.buffers else f"mx.array({name}, mx.{reflected[name].element})"
+        plan.find_array(line, name)
+        or f"mx.array({plan.find_number(line, name, 'python')}, mx.{reflected[name].element})"
         for name in inputs
     ]
+    outputs = [plan.find_array(line, name) for name in outputs]
     shapes, types = [], []
     scratches = {each.name: each for each in plan.kernel.scratches}
     for name in outputs:
@@ -289,10 +307,11 @@ def _write_mlx_function(plan: HostPlan, launches: Sequence[str]) -> str:
     parameters = [*plan.task.inputs, *(["*", *keywords] if keywords else [])]
     lines = [f"    {name} = {source}\n" for name, source in known.items()]
     results = ", ".join(plan.task.outputs)
+    named = [f"    {each.name} = {_python(each.value)}\n" for each in plan.kernel.named_sizes]
     return (
         f"def {plan.name}({', '.join(parameters)}):\n"
         f'    """{plan.task.description or plan.name}"""\n'
-        f"{''.join(lines)}{write_python_call(*plan.checks)}{''.join(launches)}"
+        f"{''.join(lines)}{write_python_call(*plan.checks)}{''.join(named)}{''.join(launches)}"
         f"    return {results}\n"
     )
 
@@ -378,6 +397,10 @@ def write_objc_code(plan: HostPlan) -> str:
         "                                 options:MTLResourceStorageModePrivate];\n"
         for each in plan.kernel.scratches
     )
+    named = "".join(
+        f"  [[maybe_unused]] const NSUInteger {each.name} = {each.value.text.strip()};\n"
+        for each in plan.kernel.named_sizes
+    )
     launches = "".join(_write_objc_launch(plan, line) for line in plan.kernel.dispatches)
     check = write_cpp_call(*plan.checks)
     fast = "YES" if plan.kernel.math == "fast" else "NO"
@@ -428,7 +451,7 @@ inline bool encode_{plan.name}(const {kind}& kernel, id<MTLCommandBuffer> comman
   [[maybe_unused]] auto ceil_div = [](NSUInteger a, NSUInteger b) {{ return (a + b - 1) / b; }};
   [[maybe_unused]] auto min = [](NSUInteger a, NSUInteger b) {{ return std::min(a, b); }};
   [[maybe_unused]] auto max = [](NSUInteger a, NSUInteger b) {{ return std::max(a, b); }};
-  id<MTLComputeCommandEncoder> encoder = [commands computeCommandEncoder];
+{named}  id<MTLComputeCommandEncoder> encoder = [commands computeCommandEncoder];
 {scratch}{launches}  [encoder endEncoding];
   return true;
 }}
@@ -441,12 +464,12 @@ def _write_objc_launch(plan: HostPlan, line: Dispatch) -> str:
         if each.kind == "threadgroup":
             size = line.threadgroup_bytes[each.name].text.strip()
             text.append(f"  [encoder setThreadgroupMemoryLength:{size} atIndex:{each.index}];")
-        elif each.name in plan.buffers:
-            text.append(f"  [encoder setBuffer:{each.name} offset:0 atIndex:{each.index}];")
+        elif array := plan.find_array(line, each.name):
+            text.append(f"  [encoder setBuffer:{array} offset:0 atIndex:{each.index}];")
         else:
-            kind = _scalar_type(each, CPP)
+            kind, number = _scalar_type(each, CPP), plan.find_number(line, each.name, "c")
             text.append(
-                f"  {{\n    const {kind} value = {kind}({each.name});\n"
+                f"  {{\n    const {kind} value = {kind}({number});\n"
                 f"    [encoder setBytes:&value length:sizeof(value) atIndex:{each.index}];\n  }}"
             )
     call = "dispatchThreads" if line.threads_in_grid else "dispatchThreadgroups"
@@ -481,6 +504,9 @@ def write_swift_code(plan: HostPlan) -> str:
         f"{_bytes(each.shape, each.type_in(plan.exported.run))}, options: .storageModePrivate)\n"
         for each in plan.kernel.scratches
     )
+    named = "".join(
+        f"    let {each.name} = {each.value.text.strip()}\n" for each in plan.kernel.named_sizes
+    )
     launches = "".join(_write_swift_launch(plan, line) for line in plan.kernel.dispatches)
     joined = ",\n    ".join(parameters)
     return f"""\
@@ -514,7 +540,7 @@ struct {kind} {{
     {joined}
   ) throws {{
 {write_swift_call(*plan.checks)}    func ceil_div(_ a: Int, _ b: Int) -> Int {{ (a + b - 1) / b }}
-    let encoder = commands.makeComputeCommandEncoder()!
+{named}    let encoder = commands.makeComputeCommandEncoder()!
 {scratch}{launches}    encoder.endEncoding()
   }}
 }}
@@ -527,12 +553,12 @@ def _write_swift_launch(plan: HostPlan, line: Dispatch) -> str:
         if each.kind == "threadgroup":
             size = line.threadgroup_bytes[each.name].text.strip()
             text.append(f"    encoder.setThreadgroupMemoryLength({size}, index: {each.index})")
-        elif each.name in plan.buffers:
-            text.append(f"    encoder.setBuffer({each.name}, offset: 0, index: {each.index})")
+        elif array := plan.find_array(line, each.name):
+            text.append(f"    encoder.setBuffer({array}, offset: 0, index: {each.index})")
         else:
-            kind = _scalar_type(each, SWIFT)
+            kind, number = _scalar_type(each, SWIFT), plan.find_number(line, each.name, "swift")
             text.append(
-                f"    withUnsafeBytes(of: {kind}({each.name})) {{\n      encoder.setBytes("
+                f"    withUnsafeBytes(of: {kind}({number})) {{\n      encoder.setBytes("
                 f"$0.baseAddress!, length: $0.count, index: {each.index})\n    }}"
             )
     call = "dispatchThreads" if line.threads_in_grid else "dispatchThreadgroups"

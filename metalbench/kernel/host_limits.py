@@ -6,13 +6,15 @@ Intermediate results that 64 bits do not hold, and divisions by zero, fail the c
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from metalbench.errors import Unsupported
 from metalbench.expression import Expression, Node
-from metalbench.kernel.header import Limit
+from metalbench.kernel.header import Kernel, Limit
 
 # The largest size of 64 bits with a sign, as Swift's `Int` is.
 MOST_SIZE = 2**63 - 1
@@ -54,6 +56,53 @@ def make_range(name: str, element: str) -> Range | None:
         return None
     limits = np.iinfo(kind)
     return Range(name, int(limits.min), int(limits.max))
+
+
+# Of an expression with the named sizes written out. Each named size may contain others twice.
+_MOST_CHARACTERS = 4096
+
+
+def write_out_limits(kernel: Kernel) -> tuple[Limit, ...]:
+    """Return the limits of a kernel with the expressions of its named sizes in place of the names.
+
+    Raise Unsupported for a limit that would be very long.
+    """
+    known: dict[str, Expression] = {}
+    for each in kernel.named_sizes:
+        known[each.name] = _write_out(each.value, known, kernel, each.line)
+    return tuple(
+        replace(
+            each,
+            left=_write_out(each.left, known, kernel, each.line),
+            right=_write_out(each.right, known, kernel, each.line),
+        )
+        for each in kernel.limits
+    )
+
+
+def _write_out(
+    expression: Expression, known: Mapping[str, Expression], kernel: Kernel, line: int
+) -> Expression:
+    names = [name for name in expression.root.names() if name in known]
+    if not names:
+        return expression
+    if sum(len(known[name].text) for name in names) > _MOST_CHARACTERS:
+        raise Unsupported(
+            f"[{kernel.name}] {kernel.path.name}:{line}: with its named sizes written out, "
+            f"{expression} has more than {_MOST_CHARACTERS} characters; use fewer of them"
+        )
+
+    def replace_names(node: Node) -> Node:
+        if node.operands:
+            return replace(node, operands=tuple(replace_names(each) for each in node.operands))
+        return known[node.name].root if node.name in known else node
+
+    text = re.sub(
+        r"[A-Za-z_]\w*",
+        lambda word: f"({known[word[0]].text.strip()})" if word[0] in known else word[0],
+        expression.text,
+    )
+    return replace(expression, text=text, root=replace_names(expression.root))
 
 
 def _names(limit: Limit) -> list[str]:

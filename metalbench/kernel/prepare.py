@@ -54,6 +54,12 @@ class Geometry:
     grid: Extents
     in_threads: bool
     threadgroup_bytes: Mapping[str, int]
+    # Arguments that the dispatch line binds: to an array or constant by name, or to a number.
+    arguments: Mapping[str, str | int] = field(default_factory=dict)
+
+    def find_source(self, argument: str) -> str | int:
+        """Return the array or number that an argument binds to, by its own name without a line."""
+        return self.arguments.get(argument, argument)
 
     @property
     def threads_per_threadgroup(self) -> int:
@@ -164,6 +170,12 @@ def check_names(task: Task, kernel: Kernel) -> None:
                 f"[{task.name}] {kernel.path.name}:{each.line}: scratch {each.name!r} is called "
                 "like an input, output, size, constant or tunable; rename it"
             )
+    for size in kernel.named_sizes:
+        if size.name in taken:
+            raise DeclarationError(
+                f"[{task.name}] {kernel.path.name}:{size.line}: {size.name!r} is called like an "
+                "input, output, size or constant; rename it"
+            )
     _check_inouts(task, kernel)
     for name in kernel.tunables:
         if name in taken:
@@ -192,7 +204,7 @@ def _check_inouts(task: Task, kernel: Kernel) -> None:
 
 
 def check_coverage(
-    task: Task, kernel: Kernel, pipelines: Iterable[_core.Pipeline], run: DType
+    task: Task, kernel: Kernel, pipelines: Mapping[str, _core.Pipeline], run: DType
 ) -> None:
     """Raise DeclarationError if an argument is unknown or of a wrong type, or one is missing."""
     declared = {**task.inputs, **task.outputs}
@@ -201,42 +213,135 @@ def check_coverage(
     arrays = {name: each.type_in(run) for name, each in declared.items()}
     arrays |= {each.name: each.type_in(run) for each in kernel.scratches}
     formats = pixel_formats(task, kernel)
-    scalars = {**task.values(task.headline), **task.constants}
-    _check_samplers(task, kernel, pipelines)
+    named = {each.name: 0 for each in kernel.named_sizes}
+    scalars = {**task.values(task.headline), **named, **task.constants}
+    _check_samplers(task, kernel, pipelines.values())
     written: set[str] = set()
     bound: set[str] = set()
-    for pipeline in pipelines:
+    # Dispatches of one function with the same bindings are checked once.
+    lines = {(each.function, tuple(each.arguments.items())): each for each in kernel.dispatches}
+    for line in lines.values():
+        pipeline = pipelines[line.function]
+        if line.arguments:
+            _check_bindings(task, kernel, line, pipeline, arrays=arrays)
         for argument in pipeline.arguments:
             if argument.kind not in ("buffer", "texture") or argument.name == COUNTS:
                 continue
-            bound.add(argument.name)
+            source = line.find_source(argument.name)
+            if argument.name in line.arguments and source not in arrays:
+                continue  # a number, which is checked
+            bound.add(source)
             if argument.access not in ("read", "sample"):
-                written.add(argument.name)
-            _check_kind(task.name, pipeline.name, argument, formats)
-            if argument.name in kernel.tensors:
-                _check_tensor(task.name, kernel, pipeline, argument)
+                written.add(source)
+            _check_kind(task.name, pipeline.name, argument, source, formats)
+            if source in kernel.tensors:
+                _check_tensor(task.name, kernel, pipeline, argument, source)
             if argument.kind == "buffer":
-                _check_argument(task.name, pipeline.name, argument, arrays, scalars)
-    file = kernel.path.name
-    for name in arrays:
-        if name not in bound:
-            what = "scratch" if name not in {**task.inputs, **task.outputs} else "argument"
-            raise DeclarationError(
-                f"[{task.name}] {name}: no dispatched kernel of {file} takes this {what}; add "
-                + (
-                    f"`texture2d<T> {name}` or the like to one"
-                    if name in formats
-                    else f"`tensor<device {arrays[name].msl}, dextents<int32_t, "
-                    f"{len(kernel.tensors[name].shape)}>> {name}` to one"
-                    if name in kernel.tensors
-                    else f"`device {arrays[name].msl}* {name}` to one"
+                _check_argument(
+                    task.name, pipeline.name, argument, source, arrays=arrays, scalars=scalars
                 )
-            )
+    missing = next((name for name in arrays if name not in bound), None)
+    if missing is not None:
+        raise _make_missing_error(task, kernel, missing, arrays[missing])
     for name in [*(each for each in task.outputs if each in arrays), *kernel.inouts]:
         if name not in written:
             raise DeclarationError(
                 f"[{task.name}] {name}: expected an argument that can be written, got const; "
-                f"drop the const in {file}"
+                f"drop the const in {kernel.path.name}"
+            )
+
+
+def _make_missing_error(task: Task, kernel: Kernel, name: str, kind: DType) -> DeclarationError:
+    """Return the error of an array that no dispatch takes."""
+    what = "scratch" if name not in {**task.inputs, **task.outputs} else "argument"
+    argument = f"`device {kind.msl}* {name}`"
+    if name in kernel.tensors:
+        rank = len(kernel.tensors[name].shape)
+        argument = f"`tensor<device {kind.msl}, dextents<int32_t, {rank}>> {name}`"
+    if name in pixel_formats(task, kernel):
+        argument = f"`texture2d<T> {name}` or the like"
+    return DeclarationError(
+        f"[{task.name}] {name}: no dispatched kernel of {kernel.path.name} takes this {what}; add "
+        f"{argument} to one"
+    )
+
+
+def _check_bindings(
+    task: Task,
+    kernel: Kernel,
+    line: Dispatch,
+    pipeline: _core.Pipeline,
+    *,
+    arrays: Mapping[str, DType],
+) -> None:
+    """Raise DeclarationError unless the arguments that a line binds exist and take what it names.
+
+    An array that a dispatch writes has one argument.
+    """
+    where = f"[{task.name}] {kernel.path.name}:{line.line}: {line.function}"
+    takes = {
+        each.name: each
+        for each in pipeline.arguments
+        if each.kind in ("buffer", "texture") and not each.name.endswith(EXTENTS_SUFFIX)
+    }
+    named = [each.name for each in kernel.named_sizes]
+    constants = {*task.values(task.headline), *task.constants, *kernel.tunables, *named}
+    for name, bound in line.arguments.items():
+        if name not in takes:
+            raise DeclarationError(
+                f"{where}: no array or number is called {name!r} among its arguments; "
+                f"{suggestion(name, takes)}"
+            )
+        argument, source = takes[name], line.find_source(name)
+        if source in arrays:
+            continue
+        is_array = argument.kind == "texture" or argument.address_space == "device"
+        if is_array:
+            raise DeclarationError(
+                f"{where}: {name}: expected an input, output or scratch, for the argument is of "
+                f"{argument.type} in {argument.address_space} memory, got {bound}; "
+                f"{suggestion(source or str(bound), arrays)}"
+            )
+        unknown = next((each for each in sorted(bound.names) if each not in constants), None)
+        if unknown in arrays:
+            raise DeclarationError(
+                f"{where}: {name}: expected the name of an array alone, or an expression of sizes, "
+                f"got {bound}"
+            )
+        if unknown is not None:
+            raise DeclarationError(
+                f"{where}: {name}: {unknown!r} is no input, output, scratch, size, constant or "
+                f"tunable; {suggestion(unknown, [*arrays, *constants])}"
+            )
+        is_float = isinstance(task.constants.get(source), float)
+        if not is_float and (argument.element is None or argument.element in FLOATS):
+            raise DeclarationError(
+                f"{where}: {name}: expected an integer such as `constant uint& {name}` for the "
+                f"expression {bound}, got {argument.type}"
+            )
+        if is_float and argument.element not in FLOATS:
+            raise DeclarationError(
+                f"{where}: {name}: expected `constant float& {name}` for the constant {source}, "
+                f"got {argument.type}"
+            )
+    _check_aliases(where, line, takes, arrays)
+
+
+def _check_aliases(
+    where: str, line: Dispatch, takes: Mapping[str, _core.Argument], arrays: Mapping[str, DType]
+) -> None:
+    """Raise DeclarationError if two arguments have one array and the dispatch writes to it."""
+    owners: dict[str, str] = {}
+    for name in takes:
+        source = line.find_source(name)
+        other = owners.setdefault(source, name)
+        if other == name or source not in arrays:
+            continue
+        written = [each for each in (other, name) if takes[each].access not in ("read", "sample")]
+        if written:
+            raise DeclarationError(
+                f"{where}: expected different arrays for {other} and {name}, because the kernel "
+                f"writes {written[0]}; got {source} for both"
             )
 
 
@@ -263,22 +368,26 @@ def pixel_formats(task: Task, kernel: Kernel) -> dict[str, str]:
 
 
 def _check_kind(
-    task: str, function: str, argument: _core.Argument, formats: Mapping[str, str]
+    task: str,
+    function: str,
+    argument: _core.Argument,
+    source: str,
+    formats: Mapping[str, str],
 ) -> None:
-    if (argument.kind == "texture") != (argument.name in formats):
+    if (argument.kind == "texture") != (source in formats):
         line = "// texture:" if argument.kind == "texture" else "// buffer:"
         raise DeclarationError(
-            f"[{task}] {argument.name}: kernel {function} takes it as {argument.type}, a "
-            f"{argument.kind}; expected a `{line} {argument.name} ...` line"
+            f"[{task}] {source}: kernel {function} takes it as {argument.type}, a "
+            f"{argument.kind}; expected a `{line} {source} ...` line"
         )
 
 
 def _check_tensor(
-    task: str, kernel: Kernel, pipeline: _core.Pipeline, argument: _core.Argument
+    task: str, kernel: Kernel, pipeline: _core.Pipeline, argument: _core.Argument, source: str
 ) -> None:
     """Raise DeclarationError unless an argument is a tensor of the rank that its line declares."""
-    view = kernel.tensors[argument.name]
-    where = f"[{task}] {kernel.path.name}:{view.line}: {argument.name}"
+    view = kernel.tensors[source]
+    where = f"[{task}] {kernel.path.name}:{view.line}: {source}"
     extents = [
         each for each in pipeline.arguments if each.name == f"{argument.name}{EXTENTS_SUFFIX}"
     ]
@@ -308,10 +417,13 @@ def _check_argument(
     task: str,
     function: str,
     argument: _core.Argument,
+    name: str,
+    *,
     arrays: Mapping[str, DType],
     scalars: Mapping[str, int | float],
 ) -> None:
-    name, got = argument.name, argument.element
+    """Raise DeclarationError unless an argument has the type of the array or number `name`."""
+    got = argument.element
     if name.endswith(EXTENTS_SUFFIX) and name.removesuffix(EXTENTS_SUFFIX) in arrays:
         return  # of a tensor over that array
     if name in arrays:
@@ -347,10 +459,13 @@ def _check_argument(
 
 
 def find_tensor(
-    name: str, buffers: Mapping[str, GuardedBuffer | CountsBuffer]
+    name: str,
+    buffers: Mapping[str, GuardedBuffer | CountsBuffer],
+    sources: Mapping[str, str | int],
 ) -> GuardedBuffer | None:
     """Return the buffer of the tensor whose extents an argument has; None for other arguments."""
-    tensor = buffers.get(name.removesuffix(EXTENTS_SUFFIX))
+    owner = name.removesuffix(EXTENTS_SUFFIX)
+    tensor = buffers.get(str(sources.get(owner, owner)))
     if name.endswith(EXTENTS_SUFFIX) and isinstance(tensor, GuardedBuffer):
         return tensor
     return None
@@ -390,26 +505,34 @@ def bind_arguments(
     scalars: Mapping[str, int | float],
     formats: Mapping[str, str],
     kernel: Kernel,
+    *,
+    sources: Mapping[str, str | int],
 ) -> dict[str, object]:
     """Return the value of each buffer, texture and sampler argument of `pipeline`.
 
     `formats` are the pixel formats of textures, by name. `kernel` has the options of samplers and
-    the views of tensors. Raise DispatchError for an argument of another kind.
+    the views of tensors. `sources` are what arguments bind to that do not bind by their own names.
+    Raise DispatchError for an argument of another kind.
     """
     samplers = kernel.samplers
     values: dict[str, object] = {}
     for each in pipeline.arguments:
-        name, buffer = each.name, buffers.get(each.name)
+        name, source = each.name, sources.get(each.name, each.name)
+        buffer = buffers.get(source) if isinstance(source, str) else None
         if each.kind == "texture" and isinstance(buffer, GuardedBuffer):
-            values[name] = texture_over(buffer, formats[name], each)
+            values[name] = texture_over(buffer, formats[str(source)], each)
         elif each.kind == "sampler" and name in samplers:
             made = _core.Sampler(**sampler_options(samplers[name]))
             values[name] = made if each.count == 1 else [made] * each.count
-        elif tensor := find_tensor(name, buffers):
-            view = kernel.tensors.get(name.removesuffix(EXTENTS_SUFFIX))
+        elif tensor := find_tensor(name, buffers, sources):
+            owner = name.removesuffix(EXTENTS_SUFFIX)
+            view = kernel.tensors.get(str(sources.get(owner, owner)))
             values[name] = tensor_extents(pipeline, each, tensor.shape, view).tobytes()
         elif each.kind == "buffer":
-            values[name] = buffer.buffer if buffer is not None else scalars[name]
+            if buffer is not None:
+                values[name] = buffer.buffer
+            else:
+                values[name] = source if isinstance(source, int) else scalars[source]
     return values
 
 
@@ -507,8 +630,8 @@ class Compiled:
 
         The output of an input that the kernel updates in place is the buffer of the input.
         """
-        values = {**workload.values, **self.tunables}
         self.check_limits(workload.values)
+        values = self.kernel.add_named_sizes({**workload.values, **self.tunables})
         geometry = [self.launch(each, values) for each in self.kernel.dispatches]
         buffers = {**inputs, **outputs, **scratches}
         inouts = {name: self.task.inout[name] for name in self.kernel.inouts}
@@ -518,7 +641,9 @@ class Compiled:
                 name: inputs[became[name]] if name in became else outputs[name]
                 for name in workload.output_shapes
             }
-        scalars = {**self.task.constants, **workload.values}
+        names = [each.name for each in self.kernel.named_sizes]
+        named = {name: values[name] for name in names}
+        scalars = {**self.task.constants, **workload.values, **named}
         counts = [self._counts(each) for each in geometry]
         dispatches = [
             self._dispatch(each, {**buffers, **counted}, scalars)
@@ -529,10 +654,13 @@ class Compiled:
 
     def check_limits(self, values: Mapping[str, int]) -> None:
         """Raise DispatchError for sizes that the `// limits:` lines of the kernel exclude."""
+        if not self.kernel.limits:
+            return
+        values = self.kernel.add_named_sizes({**values, **self.tunables})
         for limit in self.kernel.limits:
             where = f"[{self.task.name}] {self.kernel.path.name}:{limit.line}"
             try:
-                violation = limit.find_violation({**values, **self.tunables})
+                violation = limit.find_violation(values)
             except DeclarationError as error:
                 raise DeclarationError(f"{where}: limit {error}") from None
             if violation:
@@ -573,6 +701,12 @@ class Compiled:
             evaluate_extents(grid, values, f"{where} grid"),
             line.threads_in_grid is not None,
             {name: evaluate(each, values, where) for name, each in line.threadgroup_bytes.items()},
+            {
+                name: evaluate(each, values, f"{where} {name}")
+                if each.names <= values.keys()
+                else each.root.name
+                for name, each in line.arguments.items()
+            },
         )
         most = self.pipelines[line.function].max_threads
         if geometry.threads_per_threadgroup > most:
@@ -589,7 +723,7 @@ class Compiled:
 
         Raise DispatchError for scratch that the machine's or the device's memory cannot hold.
         """
-        values = {**workload.values, **self.tunables}
+        values = self.kernel.add_named_sizes({**workload.values, **self.tunables})
         result: dict[str, GuardedBuffer] = {}
         size, most = 0, memory_bytes() // 2
         for each in self.kernel.scratches:
@@ -627,6 +761,7 @@ class Compiled:
                 scalars,
                 pixel_formats(self.task, self.kernel),
                 self.kernel,
+                sources=geometry.arguments,
             ),
             threads=geometry.threads,
             threadgroup_bytes=dict(geometry.threadgroup_bytes),
@@ -668,7 +803,7 @@ def compile_kernel(
         pipelines = _pipelines(library, kernel, task.name, constants)
     except CompileError as error:
         raise CompileError(f"{error}{suggest_tunables(kernel, str(error))}") from None
-    check_coverage(task, kernel, pipelines.values(), run)
+    check_coverage(task, kernel, pipelines, run)
     tables: Mapping[str, Table] = {}
     if counted:
         tables = build_tables(kernel.source, pipelines, options, fast_math=fast_math)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import NormalDist
 from typing import Any
 
@@ -285,7 +285,11 @@ def measure_kernel(
     for number, (dispatch, geometry) in enumerate(
         zip(bound.dispatches, bound.geometry, strict=True)
     ):
-        key = repr(geometry)
+        # Different arrays of the same sizes are the same work.
+        buffers = _bind_buffers(compiled, bound, geometry)
+        arrays = sorted((index, each.nbytes) for index, each in buffers.items())
+        numbers = {name: each for name, each in geometry.arguments.items() if isinstance(each, int)}
+        key = repr((replace(geometry, arguments=numbers), arrays))
         if key not in known:
             known[key] = _measure_dispatch(compiled, bound, geometry, codes, time_limit)
         found.append(known[key])
@@ -336,7 +340,7 @@ def _measure_dispatch(
     if any(each.kind in ("texture", "sampler") for each in pipeline.arguments):
         raise _make_error(geometry.function, UnsupportedCodeError("textures"))
     code = codes.find(geometry.function)
-    buffers = _bind_buffers(compiled, bound, pipeline)
+    buffers = _bind_buffers(compiled, bound, geometry)
     constant = frozenset(
         each.index
         for each in pipeline.arguments
@@ -370,18 +374,21 @@ def find_sizes(geometry: Geometry, pipeline: _core.Pipeline) -> LaunchSizes:
 
 
 def _bind_buffers(
-    compiled: Compiled, bound: Bound, pipeline: _core.Pipeline
+    compiled: Compiled, bound: Bound, geometry: Geometry
 ) -> dict[int, np.ndarray[Any, Any]]:
     """Return the bytes of each buffer argument by its index; scalars are buffers of one element."""
     memory: dict[str, GuardedBuffer] = {**bound.inputs, **bound.outputs, **bound.scratches}
-    scalars = {**compiled.task.constants, **bound.workload.values}
+    values = {**bound.workload.values, **compiled.tunables}
+    scalars = {**compiled.task.constants, **compiled.kernel.add_named_sizes(values)}
     found = {}
-    for each in pipeline.arguments:
+    for each in compiled.pipelines[geometry.function].arguments:
         if each.kind != "buffer" or each.address_space == "threadgroup":
             continue
-        if each.name in memory:
-            found[each.index] = memory[each.name].bytes
+        source = geometry.find_source(each.name)
+        if source in memory:
+            found[each.index] = memory[str(source)].bytes
         else:
             kind = np.dtype(each.element or f"u{each.element_bytes}")
-            found[each.index] = np.array([scalars[each.name]]).astype(kind).view(np.uint8)
+            number = source if isinstance(source, int) else scalars[source]
+            found[each.index] = np.array([number]).astype(kind).view(np.uint8)
     return found

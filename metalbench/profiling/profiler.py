@@ -13,7 +13,7 @@ from metalbench.errors import DeclarationError, suggestion
 from metalbench.kernel.header import Kernel, TargetDevice, device_names
 from metalbench.kernel.library import find_kernel
 from metalbench.kernel.memory import COUNTS, Words
-from metalbench.kernel.prepare import Bound, Compiled, compile_kernel
+from metalbench.kernel.prepare import Bound, Compiled, Geometry, compile_kernel
 from metalbench.kernel.standalone import is_kernel_file, read_standalone_kernel
 from metalbench.measure.analysis import Occupancy
 from metalbench.profiling.counts import (
@@ -202,13 +202,14 @@ def read_profile(compiled: Compiled, bound: Bound) -> Profile:
         compiled.task.bytes(size, compiled.dtype.name, in_place=bool(compiled.kernel.inouts)),
         compiled.kernel.source,
         tuple(each.trace.copy() for each in bound.counts),
-        tuple(_buffers(compiled.pipelines[each.function]) for each in bound.geometry),
+        tuple(_buffers(compiled.pipelines[each.function], each) for each in bound.geometry),
     )
 
 
-def _buffers(pipeline: _core.Pipeline) -> tuple[str, ...]:
+def _buffers(pipeline: _core.Pipeline, launch: Geometry) -> tuple[str, ...]:
+    """Return the array or number of each buffer argument of a launch."""
     buffers = (each.name for each in pipeline.arguments if each.kind == "buffer")
-    return tuple(name for name in buffers if name != COUNTS)
+    return tuple(str(launch.find_source(name)) for name in buffers if name != COUNTS)
 
 
 def resolve_subject(

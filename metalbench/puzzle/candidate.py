@@ -72,7 +72,8 @@ class PuzzleCase:
                 f"got {len(lines)}"
             )
         (line,) = lines
-        values, where = self.task.values(self.size), f"[{self.kernel.name}] dispatch"
+        where = f"[{self.kernel.name}] dispatch"
+        values = self.kernel.add_named_sizes(self.task.values(self.size))
         threads = evaluate_extents(line.threads, values, where)
         if line.threads_in_grid is None:
             groups = evaluate_extents(line.threadgroups or (), values, where)

@@ -40,6 +40,10 @@ LINES = {
     "thousands of tunables": "\n".join(f"// tune: N{i} = 1, 2" for i in range(5000)),
     "thousands of dispatches": DISPATCH * 5000,
     "thousands of scratches": "\n".join(f"// scratch: w{i} float32 (1)" for i in range(5000)),
+    "thousands of named sizes": "\n".join(f"// let: n{i} = 1" for i in range(5000)),
+    "thousands of bindings": (
+        f"// dispatch: f({', '.join(f'x{i} = 1' for i in range(5000))}) threads=(1)"
+    ),
     "thousands of instances": "\n".join(f"// instance: a{i} N = {i}" for i in range(5000)),
     "unicode digits": "// tune: N = \u0665\u00b2",
     "a line of 10 MB": f"// tune: N = {'1 ' * 5_000_000}",
