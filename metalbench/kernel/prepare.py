@@ -310,7 +310,7 @@ def _check_bindings(
             )
         if unknown is not None:
             raise DeclarationError(
-                f"{where}: {name}: {unknown!r} is no input, output, scratch, size, constant or "
+                f"{where}: {name}: {unknown!r} is not an input, output, scratch, size, constant or "
                 f"tunable; {suggestion(unknown, [*arrays, *constants])}"
             )
         is_float = isinstance(task.constants.get(source), float)
