@@ -108,6 +108,20 @@ def test_the_page_fits_the_window_without_errors(
     assert page.faults == []
 
 
+def test_usual_names_are_not_broken_in_a_wide_window(browser: Any, tmp_path: Path) -> None:
+    names = ("rope_embedding", "layer_norm", "matvec")
+    rows = tuple(row(name, set="standard", gbytes_per_s=about(0.0543)) for name in names)
+    path = tmp_path / "names.html"
+    path.write_text(to_html(Page("Names", "", (Board(CPU, "", rows),))), encoding="utf-8")
+    page = opened(browser, path)
+    lines = "part => new Set(Array.from(part.getClientRects(), each => Math.round(each.top))).size"
+    for link in page.locator("tbody th a").all():
+        assert link.evaluate(lines) == 1
+    for cell in page.locator('td[data-label="set"]').all():
+        text = "cell => { const range = document.createRange(); range.selectNodeContents(cell); "
+        assert cell.evaluate(f"{text} return ({lines})(range); }}") == 1
+
+
 def test_the_switch_overrules_the_system_and_is_remembered(browser: Any, file: Path) -> None:
     page = opened(browser, file, color_scheme="light")
     before = ground(page)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,10 @@ from click.testing import CliRunner
 from example_pages import about, row
 from example_results import CPU, case, correct, failed, incorrect
 
+from metalbench import _core
 from metalbench.cli import main
 from metalbench.kernel.library import Library
+from metalbench.kernel.source_files import library_folder
 from metalbench.report.page.document import to_html
 from metalbench.report.page.model import (
     MOST_PAST,
@@ -58,7 +61,7 @@ def test_a_stored_run_has_the_rows_of_its_results(tmp_path: Path) -> None:
         assert plain.gbytes_per_s is None or other.gbytes_per_s is not None
         assert replace(plain, gbytes_per_s=other.gbytes_per_s) == other
     facts = dict(stored.facts)
-    assert len(facts["commit"].removesuffix("-dirty")) == 40
+    assert re.fullmatch(r"[0-9a-f]{8}\+?", facts["commit"])
     assert (facts["command"], facts["state"]) == (COMMAND, "finished")
     assert {"date", "MetalBench", "MLX", "machine"} <= set(facts)
     first = stored.boards[0].rows[0]
@@ -182,13 +185,27 @@ kernel void softmax() {}
 def test_headers_are_separated_from_the_kernels_lines() -> None:
     own, headers = separate_headers(GUARDED)
     inner, outer = headers
-    assert own == f"// Softmax.\n// included: header {outer.key}\nkernel void softmax() {{}}\n"
+    assert own == f"// Softmax.\n// included: {outer.key}\nkernel void softmax() {{}}\n"
     assert (inner.title, outer.title) == ("Sums.", "Rows of matrices.")
     assert inner.text == "// Sums.\nfloat sum(float x);"
-    assert f"#endif\n// included: header {inner.key}\nfloat row" in outer.text
+    assert outer.text.endswith("#endif\nfloat row(float x);")
+    assert (inner.name, outer.name) == (inner.key, outer.key)
     torn = GUARDED.replace("float row(float x);\n#endif\n", "float row(float x);\n")
     assert separate_headers(torn) == (torn, ())
     assert separate_headers("kernel void k() {}\n") == ("kernel void k() {}\n", ())
+
+
+def test_headers_of_the_library_have_their_names_in_every_order_of_includes() -> None:
+    first = '#include "metalbench/rope.h"\n#include "metalbench/rows.h"\n'
+    other = '#include "metalbench/rows.h"\n#include "metalbench/rope.h"\n'
+    folder = [str(library_folder() / "include")]
+    found = [
+        separate_headers(_core.with_includes(each, include_dirs=folder)) for each in (first, other)
+    ]
+    names = [{each.name for each in headers} for _, headers in found]
+    assert names[0] == names[1] > {"metalbench/rope.h", "metalbench/rows.h", "metalbench/quads.h"}
+    assert all(name.startswith("metalbench/") for name in names[0])
+    assert found[0][0] == "// included: metalbench/rope.h\n// included: metalbench/rows.h\n"
 
 
 def test_a_page_of_the_library_has_each_header_once_and_at_most_2_mb() -> None:

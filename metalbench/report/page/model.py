@@ -15,6 +15,7 @@ from metalbench.devices import find_kind
 from metalbench.measure.device_limits import Peaks
 from metalbench.measure.measurement import LAUNCH_BOUND
 from metalbench.report import numbers
+from metalbench.report.history import revision_text
 from metalbench.report.summary import summary_lines
 from metalbench.report.warnings import brief_mark_lines, list_marks
 from metalbench.stats import Interval, Verdict, geometric_mean
@@ -320,8 +321,10 @@ def _run_facts(
     found = {
         "date": date,
         "command": command_line,
-        "commit": commit or "",
-        "MetalBench": " ".join(filter(None, (versions.get("metalbench"), revision))),
+        "commit": revision_text(commit) if commit else "",
+        "MetalBench": " ".join(
+            (versions.get("metalbench", ""), revision_text(revision) if revision else "")
+        ).strip(),
         "MLX": versions.get("mlx", ""),
         "machine": ", ".join(filter(None, map(environment.get, ("cpu", "os")))),
         "Python": environment.get("python", ""),

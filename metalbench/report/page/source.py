@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
@@ -19,6 +19,8 @@ from pygments.token import (  # type: ignore[import-untyped,unused-ignore]
     Number,  # type: ignore[import-untyped,unused-ignore]
     String,  # type: ignore[import-untyped,unused-ignore]
 )
+
+from metalbench.kernel.source_files import library_folder
 
 # Keywords of the Metal specification, sections 2 to 5, that C++ lacks.
 QUALIFIERS = frozenset(
@@ -95,6 +97,7 @@ def _class_of(kind: Any) -> str:
 
 _OPENS = re.compile(r"#ifndef METALBENCH_INCLUDED_(\d+)")
 _CONDITIONAL = re.compile(r"\s*#\s*(if|ifdef|ifndef|endif)\b")
+_NOT_STORED = re.compile(r'\s*#\s*(pragma\s+once\b|include\s*")')
 
 
 @dataclass(frozen=True)
@@ -105,15 +108,43 @@ class Header:
     text: str
 
     @property
+    def name(self) -> str:
+        """The library's name of this text, such as metalbench/rows.h; else the key."""
+        return _library_names().get(self.key, self.key)
+
+    @property
     def title(self) -> str:
-        """The first line of the comment at its top, or nothing."""
-        lines = (line.strip() for line in self.text.splitlines())
-        first = next((line for line in lines if line), "")
-        return first.removeprefix("//").strip() if first.startswith("//") else ""
+        """The first sentence of the comment at its top, or nothing."""
+        words = []
+        for line in self.text.strip().splitlines():
+            if not line.startswith("//") or not line.strip("/ "):
+                break
+            words.append(line.strip("/ "))
+        return re.split(r"(?<=[.:]) ", " ".join(words), maxsplit=1)[0].rstrip(":")
+
+
+def _key_of(lines: Iterable[str]) -> str:
+    """Return the key of a header's lines. An `#include` may have left an empty line."""
+    text = "\n".join(filter(str.strip, lines))
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:12]
+
+
+@cache
+def _library_names() -> dict[str, str]:
+    """Return the names of the library's headers, as in `#include`, by the keys of their texts."""
+    names = {}
+    folder = library_folder() / "include"
+    for path in sorted(folder.rglob("*.h")):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        own = (line for line in lines if not _NOT_STORED.match(line))
+        names[_key_of(own)] = path.relative_to(folder).as_posix()
+    return names
 
 
 def separate_headers(source: str) -> tuple[str, tuple[Header, ...]]:
-    """Return a kernel's own lines and the headers that it includes, each with a line in its place.
+    """Return a kernel's own lines and all headers that it includes, also through others.
+
+    The headers that the kernel itself includes have a line in their place.
 
     A text whose guards do not match is returned as it is.
     """
@@ -132,10 +163,12 @@ def separate_headers(source: str) -> tuple[str, tuple[Header, ...]]:
             depths[-1] += -1 if match[1] == "endif" else 1
         if len(blocks) > 1 and depths[-1] == 0:
             depths.pop()
-            text = "\n".join(blocks.pop()).strip("\n")
-            key = hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:12]
-            headers[key] = Header(key, text)
-            blocks[-1].append(f"// included: header {key}")
+            found = blocks.pop()
+            key = _key_of(found)
+            headers[key] = Header(key, "\n".join(found).strip("\n"))
+            # Another kernel may have included the same header before, which leaves no line here.
+            if len(blocks) == 1:
+                blocks[0].append(f"// included: {headers[key].name}")
             continue
         blocks[-1].append(line)
     if len(blocks) > 1:
