@@ -94,8 +94,8 @@ def generate(ctx: click.Context, /, folder: Path, **options: Any) -> None:
     What is there is not asked for again, nor what the same words have been answered before: after
     Ctrl-C, a crash or --max-cost the same command goes on.
 
-    Exit codes: 0 all samples are there; 1 some got no answer; 2 wrong usage or environment, or what
-    may be spent is spent; 130 interrupted.
+    Exit codes: 0 all samples are there; 1 some got no answer; 2 wrong usage or environment, no
+    server, a server that refuses every request, or what may be spent is spent; 130 interrupted.
     """
     from agent_steel.generating.generate import SampleRequest, begin_folder, remaining, requests_of
     from agent_steel.generating.generate import generate as ask
@@ -151,8 +151,8 @@ def _tell_cost(model: Model, total: int, left: Sequence[Request]) -> None:
     worst = model.ledger.worst(model.name, tokens_in, model.max_tokens * len(left))
     cost = "at a price that is not known" if worst is None else f"at most {worst:.4f} US dollars"
     echo(
-        f"{total} samples, {total - len(left)} of them are there; up to {len(left)} requests to "
-        f"{model.name}, {cost}",
+        f"{total} sample{'' if total == 1 else 's'}, {total - len(left)} there already; up to "
+        f"{len(left)} request{'' if len(left) == 1 else 's'} to {model.name}, {cost}",
         err=True,
     )
 

@@ -13,7 +13,7 @@ from agent_steel.models import prompt as told
 from agent_steel.models.prompts import Prompts
 from agent_steel.models.providers.api import Ending
 from agent_steel.models.providers.model import Model
-from agent_steel.proposal import ProposerError, SpentError, Usage
+from agent_steel.proposal import ProposerError, RefusedError, SpentError, Usage
 from metalbench import build_cache
 from metalbench.errors import DeclarationError
 from metalbench.kernel.library import Entry, Library
@@ -194,8 +194,11 @@ def generate(
 
     `said` is called for each result as it arrives, also for a failed request, which does not end
     the run. Answers are written even if the run is interrupted. Raise SpentError at the cost limit,
-    MachineError if a file cannot be written.
+    MachineError if a file cannot be written, and ProposerError if the model cannot be asked at all:
+    no server, or a provider that refuses every request.
     """
+    if any(build_cache.load(each.key(asking)) is None for each in requests):
+        model.check()
 
     def one(request: Request) -> None:
         said(_sample(root, request, model, asking))
@@ -219,7 +222,7 @@ def _sample(root: Path, request: Request, model: Model, asking: SampleRequest) -
             answer, usage = model.answer(
                 request.system, request.text, lambda _: None, temperature=asking.temperature
             )
-        except SpentError:
+        except (SpentError, RefusedError):
             raise
         except ProposerError as error:
             return WrittenSample(request, error.usage or Usage(), error=str(error))

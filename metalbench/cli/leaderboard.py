@@ -13,7 +13,7 @@ from metalbench.cli.output import is_taken, record_options, write_text
 from metalbench.devices import KINDS
 
 if TYPE_CHECKING:
-    from metalbench.store.records import Record
+    from metalbench.store.records import Record, RecordPlace
     from metalbench.store.store import Store
 
 EXAMPLES = """\b
@@ -63,6 +63,8 @@ def leaderboard(names: tuple[str, ...], **options: Any) -> None:
     out, path = console(to_stderr=is_taken(options)), store_path(options["db"])
     if not path.exists():
         out.print(f"no records in {path}; `metalbench run --record` makes some")
+        # Files that are asked for are written: a page of a CI job exists from its first run.
+        _export([], lambda _: [], options)
         return
     with Store(path) as store:
         records = _select_records(store, names, options)
@@ -72,7 +74,7 @@ def leaderboard(names: tuple[str, ...], **options: Any) -> None:
                 out.print(past_report(records, store.records_of, out))
         else:
             out.print(f"no such records in {path}; `metalbench run --record` makes some")
-        _export(records, store, options)
+        _export(records, store.records_of, options)
 
 
 def _select_records(store: Store, names: Sequence[str], options: dict[str, Any]) -> list[Record]:
@@ -92,7 +94,11 @@ def _select_records(store: Store, names: Sequence[str], options: dict[str, Any])
     ]
 
 
-def _export(records: Sequence[Record], store: Store, options: dict[str, Any]) -> None:
+def _export(
+    records: Sequence[Record],
+    past: Callable[[RecordPlace], list[Record]],
+    options: dict[str, Any],
+) -> None:
     from metalbench.report.leaderboard import to_csv, to_json, to_markdown
 
     def write_page() -> str:
@@ -101,7 +107,6 @@ def _export(records: Sequence[Record], store: Store, options: dict[str, Any]) ->
 
         return to_html(page_of_records(records, past, find_device_peaks))
 
-    past = store.records_of
     forms: dict[str, Callable[[], str]] = {
         "json": lambda: to_json(records, past),
         "csv": lambda: to_csv(records, past),

@@ -56,6 +56,12 @@ def test_leaderboard_without_records_names_the_command_for_them(
     shown = command("leaderboard")
     assert shown.exit_code == 0
     assert shown.stdout.endswith("results.db; `metalbench run --record` makes some\n")
+    pages = [tmp_path / name for name in ("a.html", "a.json", "a.csv")]
+    named = [word for page in pages for word in (f"--{page.suffix[1:]}", page)]
+    assert command("leaderboard", *named).exit_code == 0
+    assert "No records yet" in pages[0].read_text()
+    assert all(page.exists() for page in pages)
+    assert not (tmp_path / "results.db").exists()
     Store(tmp_path / "results.db").close()
     assert "no such records" in command("leaderboard").stdout
 

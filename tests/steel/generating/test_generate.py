@@ -45,16 +45,14 @@ def test_answers_are_stored_with_provenance_and_paid_once(tmp_path: Path) -> Non
         command = session.generating(server.url("openai"), 2, "--temperature", 0.5, "--parallel", 1)
         done = session.run(command)
         assert done.exit_code == 0, done.output
-        assert (
-            "6 samples, 0 of them are there; up to 6 requests to scripted, at most" in done.output
-        )
+        assert "6 samples, 0 there already; up to 6 requests to scripted, at most" in done.output
         # Six times 100 tokens at 2 and 50 at 10 dollars a million.
         assert "[6/6] tiny/problem_3/sample_1: 100 + 50 tokens; 0.0042 US dollars" in done.output
         assert len(server.asked) == 6
         assert {each.body["temperature"] for each in server.asked} == {0.5}
         assert all("response_format" not in each.body for each in server.asked)
         again = session.run(command)
-        assert "6 samples, 6 of them are there; up to 0 requests" in again.output
+        assert "6 samples, 6 there already; up to 0 requests" in again.output
         # Elsewhere, the same words have been answered already.
         session.root = tmp_path / "other"
         assert (
@@ -146,15 +144,29 @@ def test_a_sample_without_an_answer_is_requested_again(tmp_path: Path) -> None:
         assert len(server.asked) == 3
 
 
-def test_an_error_of_a_dead_server_names_the_next_step(
+def test_a_dead_server_ends_the_run_before_the_first_question(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     no_waiting = partial(Retries, sleep=lambda _: None)
     monkeypatch.setattr("agent_steel.models.providers.Retries", no_waiting)
-    session = Session(tmp_path, 1)
-    done = session.run(session.generating("http://127.0.0.1:1/v1", 1))
-    assert done.exit_code == 1
-    assert "no connection; is --base-url right, and the server running?" in done.output
+    session = Session(tmp_path, 3)
+    done = session.run(session.generating("http://127.0.0.1:1/v1", 2))
+    assert done.exit_code == 2
+    assert done.output.count("no connection; is --base-url right, and the server running?") == 1
+    assert "[1/6]" not in done.output
+
+
+@pytest.mark.parametrize("status", [401, 402])
+def test_a_provider_that_refuses_every_request_ends_the_run(tmp_path: Path, status: int) -> None:
+    session = Session(tmp_path, 3)
+    with ModelServer([says("no"), *[fails(status, "scripted")] * 5]) as server:
+        command = session.generating(server.url("openai"), 2, "--parallel", 1)
+        done = session.run(command)
+        assert done.exit_code == 2
+        assert f"HTTP {status}" in done.output
+        # The next question may have been asked before the first refusal was read.
+        assert len(server.asked) <= 3
+    assert len(files(session.root)) == 1
 
 
 def test_requests_stop_at_the_cost_limit(tmp_path: Path) -> None:
