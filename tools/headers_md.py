@@ -63,6 +63,7 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
         "Columns and pixels",
         {
             "columns": "columns",
+            "column_softmax": "kernelbench/level3/kb3_045_unet_softmax",
             "joins": "columns",
             "column_norm": "common/batch_norm",
             "pixel_norm": "kernelbench/level1/kb1_034_instance_norm",
@@ -86,7 +87,9 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
             "kb2_058_conv_transpose3d_log_sum_exp_hard_swish_subtract_clamp",
             "product_norms": "standard/rms_norm_linear",
             "spilled_tile": "common/conv3d_div_pool_sum",
+            "layer_norms": "kernelbench/level3/kb3_044_minigpt_block",
             "cell_gates": "families/recurrent/lstm_cell",
+            "net_vlad": "kernelbench/level3/kb3_047_net_vlad_no_ghost_clusters",
             "grouped_tiles": "families/experts/gather_mm_sorted",
             "lane_top": "families/experts/moe_router",
         },
@@ -109,6 +112,8 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
         {
             "attention": "attention",
             "sights": "attention",
+            "encoder_dispatches": "kernelbench/level3/kb3_032_convolutional_vision_transformer",
+            "merged_attention": "kernelbench/level3/kb3_043_mingpt_causal_attention",
             "tensor_attention": "families/attention/sdpa_causal.metal4",
             "attention_rows": "attention",
             "attention_products": "attention",
@@ -144,6 +149,9 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
         "Recurrences, transforms and random numbers",
         {
             "state_rows": "families/recurrent/delta_replay",
+            "state_columns": "kernelbench/level3/kb3_049_mamba2_return_final_state",
+            "recurrent_layers": "kernelbench/level3/kb3_034_vanilla_rnn_hidden",
+            "recurrent_dispatches": "kernelbench/level3/kb3_039_gru",
             "chunked_delta": "families/recurrent/gated_delta_chunked",
             "fourier": "fourier",
             "real_fourier": "families/transform/rfft_1024",

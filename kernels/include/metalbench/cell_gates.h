@@ -7,7 +7,7 @@
 namespace metalbench {
 
 // Two matrices side by side, each to a depth of whole quads.
-template <typename T>
+template <typename T, typename Rows = MatrixRows<T>>
 struct JoinedRows {
   using element = T;
   struct Line {
@@ -15,8 +15,8 @@ struct JoinedRows {
     device const T* second;
   };
   static constant constexpr bool kAlongDepth = true;
-  MatrixRows<T> first;
-  MatrixRows<T> second;
+  Rows first;
+  Rows second;
 
   uint split() const { return (first.depth + 3) / 4 * 4; }
   uint depth() const { return split() + second.depth; }

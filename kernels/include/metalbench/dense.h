@@ -20,4 +20,15 @@ inline float4 dense_quad(device const X* x, device const W* w, uint inputs, uint
   return sum + simd_shuffle_xor(sum, 16);
 }
 
+// One number of x W^T, of a row of x and a row of W, by the lanes of a SIMD-group; all of them have
+// it.
+template <typename X, typename W>
+inline float dense_feature(device const X* x, device const W* w, uint inputs, uint lane) {
+  float4 sum = 0.0f;
+  for (uint column = 4 * lane; column < inputs; column += 128) {
+    sum = fma(load_quad(x, column, inputs), load_quad(w, column, inputs), sum);
+  }
+  return simd_sum(total(sum));
+}
+
 }  // namespace metalbench

@@ -60,6 +60,16 @@ struct Added {
   }
 };
 
+// One map after another, such as a bias and then a residual.
+template <typename First, typename Second>
+struct MapThen {
+  First first;
+  Second second;
+  float4 operator()(float4 v, uint row, uint column) const {
+    return second(first(v, row, column), row, column);
+  }
+};
+
 // Writes map(sums) to a matrix of `rows` by `cols` elements.
 template <typename T, typename Map = AsItIs>
 struct Store {

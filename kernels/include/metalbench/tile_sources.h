@@ -112,6 +112,23 @@ struct MatrixRows {
   }
 };
 
+// The same of some neighbouring columns, `depth` of them, of rows that are `pitch` elements apart.
+template <typename T, typename As = T>
+struct SlicedRows {
+  using element = As;
+  using Line = device const T*;
+  static constant constexpr bool kAlongDepth = true;
+  device const T* data;
+  uint rows;
+  uint depth;
+  uint pitch;
+
+  INLINED Line line(uint row) const { return row < rows ? data + ulong(row) * pitch : nullptr; }
+  INLINED Quad<As> quad(thread const Line& from, uint k) const {
+    return from && k < depth ? Quad<As>(load_quad(from, k, depth)) : Quad<As>(As(0));
+  }
+};
+
 // The columns of a row-major matrix whose rows are `pitch` elements apart: B as it is.
 template <typename T, typename As = T>
 struct MatrixColumns {
