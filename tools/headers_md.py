@@ -128,10 +128,11 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
     "quantised": (
         "Weights and caches of few bits",
         {
-            "quantised": "families/quantised/dequantize_mxfp8",
+            "quantised": "families/quantised/dequantize_mxfp4",
             "quantised_matvec": "quantised_matvec",
             "quantised_columns": "families/quantised/qmv4_columns",
-            "quantised_tiles": "families/quantised/qmm_mxfp8",
+            "quantised_tiles": "families/quantised/qmm_mxfp4",
+            "few_rows": "families/quantised/qmm_mxfp4_few",
             "quantise": "families/quantised/quantize_affine4",
             "quantise_floats": "families/cache/kv_append_fp8",
         },

@@ -314,7 +314,16 @@ EXPECTED: dict[str, tuple[Expectation, ...]] = {
         ),
         Expectation("rms_norm_qmv", "rms_norm_qmv*", "0.95-1.15", "Saves a dispatch"),
         Expectation(
-            "qmm", "qmm*", "0.5-0.7", "A scale is loaded for every four codes, in MLX once a group"
+            "qmm for 2 to 16 rows",
+            "qmm*_few",
+            "0.9-1.5",
+            "Memory decides; MLX multiplies a matrix with each row, or fills tiles of 32",
+        ),
+        Expectation(
+            "qmm",
+            "qmm? qmm_n? qmm_mxfp? qmm_nvfp4",
+            "0.5-0.7",
+            "A scale is loaded for every four codes, in MLX once a group",
         ),
         Expectation(
             "quantize, dequantize, embeddings",

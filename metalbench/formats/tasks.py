@@ -21,6 +21,7 @@ __all__ = [
     "gather_matmul_sorted",
     "gather_matvec",
     "matmul",
+    "matmul_of_few",
     "matmul_without_transpose",
     "matvec",
     "mode",
@@ -196,6 +197,18 @@ PRODUCTS = dict(
     few=dict(batch=8, rows=4096, cols=4096),
     large=dict(batch=512, rows=4096, cols=4096),
 )
+FEW = dict(
+    small=dict(batch=4, rows=32, cols=128),
+    odd1=dict(batch=5, rows=37, cols=384),
+    odd2=dict(batch=16, rows=67, cols=256),
+    odd3=dict(batch=2, rows=5, cols=1152),
+    odd4=dict(batch=11, rows=3, cols=640),
+    seed=dict(batch=8, rows=1024, cols=1024),
+    pair=dict(batch=2, rows=4096, cols=4096),
+    draft=dict(batch=5, rows=4096, cols=4096),
+    most=dict(batch=16, rows=4096, cols=4096),
+    large=dict(batch=8, rows=14336, cols=4096),
+)
 TABLES = dict(
     small=dict(tokens=16, vocabulary=64, cols=128),
     odd1=dict(tokens=37, vocabulary=101, cols=384),
@@ -265,7 +278,7 @@ def matvec(name: str, form: Format) -> Task:
     )
 
 
-def matmul(name: str, form: Format) -> Task:
+def matmul(name: str, form: Format, *, sizes: Sizes = PRODUCTS) -> Task:
     """Return a linear layer of weights: y = x W^T."""
     return declare_weight_task(
         name,
@@ -277,8 +290,13 @@ def matmul(name: str, form: Format) -> Task:
         reference=form.product,
         flops="2 * batch * rows * cols",
         baseline="mx.quantized_matmul",
-        sizes=PRODUCTS,
+        sizes=sizes,
     )
+
+
+def matmul_of_few(name: str, form: Format) -> Task:
+    """Return the task of `matmul` for batches of 2 to 16 rows."""
+    return matmul(name, form, sizes=FEW)
 
 
 def matmul_without_transpose(name: str, form: Format) -> Task:

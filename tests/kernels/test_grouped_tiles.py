@@ -19,7 +19,10 @@ QUANTISED = "tokens={rows},experts={experts},rows=5,cols=128"
 @pytest.mark.parametrize(
     ("name", "extents"),
     [("gather_mm_sorted", PLAIN), ("moe_swiglu", PLAIN)]
-    + [(f"gather_qmm{kind}_sorted", QUANTISED) for kind in ("4", "8", "_mxfp4")],
+    + [
+        (f"gather_qmm{kind}_sorted", QUANTISED)
+        for kind in ("3", "4", "6", "8", "_mxfp4", "_mxfp8", "_nvfp4")
+    ],
 )
 @pytest.mark.parametrize(
     ("rows", "experts"), [(40, 1), (64, 2), (700, 32), (200, 33), (3, 1024), (90, 1025), (1, 2100)]

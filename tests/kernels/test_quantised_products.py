@@ -15,8 +15,10 @@ from metalbench.verify import VerifyPlan, verify
 
 LIBRARY = Library()
 PRODUCTS = [
+    "qmm2",
     "qmm3",
     "qmm4",
+    "qmm5",
     "qmm6",
     "qmm8",
     "qmm_mxfp4",
@@ -29,8 +31,12 @@ PRODUCTS = [
 SIZE = "batch=70,rows=144,cols=320"
 
 
+FEW = ["qmm4_few", "qmm8_few", "qmm_mxfp4_few", "qmm_mxfp8_few", "qmm_nvfp4_few"]
+
+
 def test_all_products_are_tested() -> None:
-    assert [each for each in LIBRARY.names("all") if each.startswith("qmm")] == PRODUCTS
+    names = [each for each in LIBRARY.names("all") if each.startswith("qmm")]
+    assert names == sorted([*PRODUCTS, *FEW])
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
@@ -39,4 +45,14 @@ def test_products_in_short_elements_with_first_values(name: str, dtype: str) -> 
     entry = LIBRARY.entry(name)
     builds = Builds(_core.open("cpu"), entry.kernel(), entry.task, dtype)
     report = verify(builds, VerifyPlan(sizes=[SIZE], seeds=[0]))
+    assert report.passed, report.findings
+
+
+@pytest.mark.parametrize("batch", range(1, 17))
+@pytest.mark.parametrize("name", FEW)
+def test_products_of_few_rows_for_every_batch(name: str, batch: int) -> None:
+    """Every number of sums, full or not, and a last SIMD-group with one of its rows."""
+    entry = LIBRARY.entry(name)
+    builds = Builds(_core.open("cpu"), entry.kernel(), entry.task)
+    report = verify(builds, VerifyPlan(sizes=[f"batch={batch},rows=9,cols=320"], seeds=[0]))
     assert report.passed, report.findings

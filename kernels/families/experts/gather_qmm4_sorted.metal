@@ -1,4 +1,4 @@
-// Grouped products of a mixture of experts whose weights are codes of 4 or 8 bits: rows come sorted
+// Grouped products of a mixture of experts whose weights are codes of 3 to 8 bits: rows come sorted
 // by expert. First it is found where each expert's begin. Then every expert has separate tiles
 // (metalbench/grouped_tiles.h), in which a tile of its weights becomes elements of threadgroup
 // memory (metalbench/quantised_tiles.h). Each code is unpacked once for BM rows of x.
@@ -6,6 +6,8 @@
 // dispatch: gather_qmm  threadgroups=(ceil_div(rows, BN), ceil_div(tokens, BM) + experts)  threads=(128)
 // scratch: offsets uint32 (experts + 1)
 // instance: q4_g64 BITS = 4, GROUP = 64
+// instance: q3_g64 BITS = 3, GROUP = 64
+// instance: q6_g64 BITS = 6, GROUP = 64
 // instance: q8_g64 BITS = 8, GROUP = 64
 // tune: BM = 64, 32
 // tune: BN = 64, 32

@@ -1,7 +1,10 @@
-// Each token times the matrix of its expert, weights in mxfp4: a SIMD-group makes ROWS elements of
-// one token's result, as a plain matrix times a vector does, from that expert's part of the
-// weights. Tokens of one expert find its rows in the cache.
+// Each token times the matrix of its expert, weights of small floats: mxfp4, mxfp8 or nvfp4. A
+// SIMD-group computes ROWS elements of one token's result, as a plain matrix times a vector does,
+// from that expert's part of the weights. Tokens of one expert find its rows in the cache.
 // dispatch: gather_qmv  threadgroups=(ceil_div(rows, ROWS * TG / 32), tokens)  threads=(TG)
+// instance: mxfp4 BITS = 4, GROUP = 32
+// instance: mxfp8 BITS = 8, GROUP = 32
+// instance: nvfp4 BITS = 4, GROUP = 16
 // tune: TG = 64, 32, 128, 256
 // tune: ROWS = 4, 2, 8
 // dtypes: float32, float16, bfloat16
@@ -14,7 +17,8 @@ using namespace metalbench;
                            constant uint& cols, uint2 group [[threadgroup_position_in_grid]],
                            uint lane [[thread_index_in_simdgroup]],
                            uint simdgroup [[simdgroup_index_in_threadgroup]]) {
-  const Weights<MxFp4> weights = {w, {w_scales}, cols};
+  using Format = SmallFloats<BITS, GROUP>;
+  const Weights<Format> weights = {w, {w_scales}, cols};
   const uint first = (group.x * (TG / 32) + simdgroup) * ROWS;
   const PlainVector<DTYPE> vector = {x + ulong(group.y) * cols};
   quantised_matvec<ROWS, 1>(weights.from_row(ulong(expert[group.y]) * rows), vector,

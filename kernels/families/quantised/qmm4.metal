@@ -3,7 +3,9 @@
 // once for BM rows of x: with HALVES eight at a time, two by one mask.
 // dispatch: qmm  threadgroups=(ceil_div(rows, BN), ceil_div(batch, BM))  threads=(128)
 // instance: q4_g64 BITS = 4, GROUP = 64
+// instance: q2_g64 BITS = 2, GROUP = 64
 // instance: q3_g64 BITS = 3, GROUP = 64
+// instance: q5_g64 BITS = 5, GROUP = 64
 // instance: q6_g64 BITS = 6, GROUP = 64
 // instance: q8_g64 BITS = 8, GROUP = 64
 // tune: BM = 64, 32

@@ -4,7 +4,9 @@
 // tiles that are high pay.
 // dispatch: qmm  threadgroups=(ceil_div(rows, BN), ceil_div(batch, BM))  threads=(32 * SIMDS)
 // instance: q4_g64 BITS = 4, GROUP = 64
+// instance: q2_g64 BITS = 2, GROUP = 64
 // instance: q3_g64 BITS = 3, GROUP = 64
+// instance: q5_g64 BITS = 5, GROUP = 64
 // instance: q6_g64 BITS = 6, GROUP = 64
 // instance: q8_g64 BITS = 8, GROUP = 64
 // tune: BM = 64, 32, 128

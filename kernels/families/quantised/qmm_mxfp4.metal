@@ -1,6 +1,10 @@
-// x W^T with weights in mxfp4: a tile of the weights becomes elements of threadgroup memory, where
-// the matrix units find both operands; each code is unpacked once for BM rows of x.
+// x W^T with weights of small floats: mxfp4, mxfp8 or nvfp4. A tile of the weights becomes elements
+// of threadgroup memory, where the matrix units find both operands. Each code is unpacked once for
+// BM rows of x.
 // dispatch: qmm  threadgroups=(ceil_div(rows, BN), ceil_div(batch, BM))  threads=(128)
+// instance: mxfp4 BITS = 4, GROUP = 32
+// instance: mxfp8 BITS = 8, GROUP = 32
+// instance: nvfp4 BITS = 4, GROUP = 16
 // tune: BM = 64, 32
 // tune: BN = 64, 32
 // tune: BK = 16, 32
@@ -18,7 +22,8 @@ using namespace metalbench;
     device const DTYPE* x, device const uint* w, device const uchar* w_scales, device DTYPE* y,
     constant uint& batch, constant uint& rows, constant uint& cols,
     uint2 tile [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
-  using Tile = PartedProduct<MatrixRows<DTYPE>, QuantisedRows<MxFp4, DTYPE>, BM, BN, BK>;
+  using Format = SmallFloats<BITS, GROUP>;
+  using Tile = PartedProduct<MatrixRows<DTYPE>, QuantisedRows<Format, DTYPE>, BM, BN, BK>;
   threadgroup float4 memory[Tile::kMemory];
   Tile product(tile * uint2(BN, BM), memory, PLACE);
   product.multiply({x, batch, cols}, {{w, {w_scales}, cols}, rows}, cols);

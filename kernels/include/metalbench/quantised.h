@@ -290,6 +290,11 @@ using MxFp4 = Minifloat<E2M1, E8M0, 32>;
 using MxFp8 = Minifloat<E4M3, E8M0, 32>;
 using NvFp4 = Minifloat<E2M1, E4M3, 16>;
 
+// The one of them with codes of that many bits and groups of that many codes.
+template <uint Bits, uint Group>
+using SmallFloats =
+    Minifloat<conditional_t<Bits == 8, E4M3, E2M1>, conditional_t<Group == 16, E4M3, E8M0>, Group>;
+
 // A matrix of such weights; `cols` is whole packs and whole groups. Offsets have 32 bits, which
 // GPUs add to an address while they load: kernels that read quads have a limit for their number.
 template <typename Format>
@@ -352,6 +357,10 @@ struct Weights {
       to[i] = Quad<As>(Format::weights(pack, 4 * i, scale));
     }
   }
+
+  // The i-th eight weights of a row (few_rows.h).
+  INLINED void piece(thread float4 (&to)[2], uint row, uint i) const { quads<2>(to, row, 8 * i); }
+  INLINED static uint column(uint i, uint q) { return 8 * i + 4 * q; }
 };
 
 }  // namespace metalbench

@@ -1,0 +1,1 @@
+// kernel: gather_qmm4_sorted.metal q3_g64

@@ -1,0 +1,1 @@
+// kernel: gather_qmm_mxfp4_sorted.metal mxfp8

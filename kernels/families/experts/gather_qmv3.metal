@@ -1,0 +1,1 @@
+// kernel: gather_qmv4.metal q3_g64

@@ -1,0 +1,1 @@
+// kernel: gather_qmv_mxfp4.metal mxfp8

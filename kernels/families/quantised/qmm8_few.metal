@@ -1,0 +1,1 @@
+// kernel: qmm4_few.metal q8_g64

@@ -1,0 +1,1 @@
+// kernel: qmm_mxfp4_few.metal nvfp4
