@@ -85,6 +85,7 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
             "dense": "full/densenet",
             "row_shares": "kernelbench/level2/"
             "kb2_058_conv_transpose3d_log_sum_exp_hard_swish_subtract_clamp",
+            "linear_cross_entropy": "families/training/linear_cross_entropy_gradient",
             "product_norms": "standard/rms_norm_linear",
             "spilled_tile": "common/conv3d_div_pool_sum",
             "layer_norms": "kernelbench/level3/kb3_044_minigpt_block",
@@ -105,6 +106,7 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
             "softmax_pool": "common/conv3d_softmax_pool",
             "convolution": "common/conv3d",
             "depthwise": "kernelbench/level1/kb1_082_conv_depthwise_2d",
+            "convolution_gradients": "families/training/conv2d_weight_gradient",
         },
     ),
     "attention": (
@@ -117,6 +119,7 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
             "tensor_attention": "families/attention/sdpa_causal.metal4",
             "attention_rows": "attention",
             "attention_products": "attention",
+            "attention_gradient": "families/training/sdpa_causal_gradient",
             "rope": "families/rope/rope_positions",
             "rope_halves": "families/rope/rope_positions",
             "decode": "decode",

@@ -352,6 +352,20 @@ def _names_fault(declared: Task) -> str:
         signature = inspect.signature(function) if function is not None else None
         if signature is not None and list(signature.parameters) != expected:
             return f"{what}: expected the arguments ({', '.join(expected)}), got {signature}"
+    return _order_fault(declared)
+
+
+def _order_fault(declared: Task) -> str:
+    earlier: list[str] = []
+    for name, each in declared.inputs.items():
+        needed = () if each.compute is None else inspect.signature(each.compute).parameters
+        for parameter in needed:
+            if parameter not in earlier:
+                return (
+                    f"inputs: {name} is derived from {parameter!r}; expected inputs that are "
+                    f"declared before it ({', '.join(earlier)})"
+                )
+        earlier.append(name)
     return ""
 
 

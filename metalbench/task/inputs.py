@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -197,7 +198,8 @@ class Input(Array):
     Inputs with the same non-empty `stream` use the same random numbers. `together` forbids to mix
     elements with those of another workload, and to enlarge single elements. The elements of an
     `exchangeable` input are independent and of one distribution, so that they may be in any order,
-    and be there several times.
+    and be there several times. `compute` returns the array from inputs that are declared earlier,
+    its parameters.
     """
 
     distribution: str
@@ -206,6 +208,7 @@ class Input(Array):
     stream: str = field(default="", kw_only=True)
     together: bool = field(default=False, kw_only=True)
     exchangeable: bool = field(default=False, kw_only=True)
+    compute: Callable[..., Values] | None = field(default=None, kw_only=True)
 
     def also(self, *variations: Variation) -> Input:
         """Return this input with additional variations, for the seeds after the existing ones."""
@@ -324,6 +327,18 @@ def distinct(*dims: str | int, below: str | int) -> Input:
 
     kind = _named("uint32")
     return Input(_shape(dims), kind, f"distinct below {bound}", draw, together=True)
+
+
+def derive(*dims: str | int, by: Callable[..., Values], dtype: str | None = None) -> Input:
+    """Return an input that the function `by` computes from other inputs, such as a forward result.
+
+    The parameters of `by` are names of inputs that the task declares earlier, which it gets as they
+    are stored, floats in float64. The array does not follow later changes of single elements.
+    """
+    kind = _named(dtype) if dtype else None
+    plain = normal(*dims)
+    name = f"derived from {', '.join(inspect.signature(by).parameters)}"
+    return Input(plain.shape, kind, name, plain.draw, together=True, compute=by)
 
 
 _named = dtype

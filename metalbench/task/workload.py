@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -227,12 +228,26 @@ _turns: dict[Key, threading.Lock] = {}
 
 def _draw(task: Task, size: str, dtype_name: str, seed: int) -> Workload:
     values, run = task.values(size), dtype(dtype_name)
-    inputs = {}
+    inputs: dict[str, np.ndarray[Any, Any]] = {}
     for name, each in task.inputs.items():
         key = f"{task.name}/{each.stream or name}/{size}/{seed}".encode()
         entropy = int.from_bytes(hashlib.sha256(key).digest(), "little")
         random = np.random.Generator(np.random.Philox(np.random.SeedSequence(entropy)))
-        drawn = each.draw_array(random, values, seed)
+        if each.compute is None:
+            drawn = each.draw_array(random, values, seed)
+        else:
+            drawn = each.compute(**_widen(task, run, inputs, each.compute))
         inputs[name] = drawn.astype(each.type_in(run).numpy, copy=False)
         inputs[name].flags.writeable = False
     return Workload(task, size, run, seed, inputs)
+
+
+def _widen(
+    task: Task, run: DType, inputs: Arrays, function: Callable[..., Any]
+) -> dict[str, np.ndarray[Any, Any]]:
+    """Return the inputs that are parameters of `function`, floats in float64."""
+    wide = {}
+    for name in inspect.signature(function).parameters:
+        is_float = task.inputs[name].type_in(run).is_float
+        wide[name] = inputs[name].astype(np.float64) if is_float else inputs[name]
+    return wide

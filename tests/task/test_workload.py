@@ -10,6 +10,7 @@ from metalbench.errors import DeclarationError, TaskError
 from metalbench.kernel.library import Library
 from metalbench.kernel.prepare import Builds, compile_kernel
 from metalbench.task import (
+    derive,
     distinct,
     heavy_tailed,
     integers,
@@ -297,3 +298,39 @@ def test_different_scalars_are_not_mixed() -> None:
     mixed = mine.mix_with(other)
     assert (mixed.inputs["place"] == place).all()
     assert not (mixed.inputs["x"] == mine.inputs["x"]).all()
+
+
+def test_derived_inputs_come_from_stored_inputs() -> None:
+    @task(
+        sizes=dict(seed=dict(n=400)),
+        inputs=dict(
+            x=normal("n"), place=distinct("n", below="n"), root=derive("n", by=lambda x: x * x)
+        ),
+        outputs=dict(y=output("n")),
+        oracle=lambda x, place, root: root,
+        dtypes=("float16",),
+        flops="n",
+    )
+    def squared(x, place, root):
+        return root
+
+    mine, other = (workload(squared, "seed", dtype_name="float16", seed=seed) for seed in (0, 1))
+    stored = mine.inputs["x"].astype(np.float64)
+    assert stored.dtype != mine.inputs["root"].dtype == np.float16
+    np.testing.assert_array_equal(mine.inputs["root"], (stored * stored).astype(np.float16))
+    assert not (other.inputs["root"] == mine.inputs["root"]).all()
+    assert (mine.mix_with(other).inputs["root"] == mine.inputs["root"]).all()
+
+
+def test_derived_inputs_need_inputs_that_are_declared_before() -> None:
+    with pytest.raises(DeclarationError, match="root is derived from 'x'; expected inputs that"):
+
+        @task(
+            sizes=dict(seed=dict(n=400)),
+            inputs=dict(root=derive("n", by=lambda x: x * x), x=normal("n")),
+            outputs=dict(y=output("n")),
+            oracle=lambda root, x: root,
+            flops="n",
+        )
+        def squared(root, x):
+            return root

@@ -113,9 +113,10 @@ struct SightedAttention {
     return shrink;
   }
 
-  // `logit` is that of something without a value, in the softmax of every query.
+  // `logit` is that of something without a value, in the softmax of every query. With `lse`, every
+  // query's logarithm of the sum of exponentials goes there.
   INLINED void attend(Head<const T> q, Head<const T> k, Head<const T> v, Head<T> y,
-                      float logit = -INFINITY) const {
+                      float logit = -INFINITY, device float* lse = nullptr) const {
     Queries(q, first_query, dims, place.thread_index).put(tile_rows());
     diagonal()[place.lane] = 0.0f;
     diagonal()[place.lane + 32] = 0.0f;
@@ -138,7 +139,8 @@ struct SightedAttention {
     // Exponentials to base two: log2(e) is part of the scale.
     const float scale = 1.44269504f * precise::rsqrt(float(dims));
     const uint end = sight.end(first_query + kQueries - 1, k.rows);
-    OnlineRow softmax = {logit * precise::sqrt(float(dims)), logit > -INFINITY ? 1.0f : 0.0f};
+    const float one = logit > -INFINITY ? 1.0f : 0.0f;
+    OnlineRow softmax = {logit * precise::sqrt(float(dims)), one, place.lane % 4 == 0 ? one : 0.0f};
     const uint begin = sight.first(first_query) / kKeys * kKeys;
     Keys keys(k, begin, dims, place.thread_index);
     Values values(v, begin, value_dims, place.thread_index);
@@ -170,35 +172,22 @@ struct SightedAttention {
     if (own_split() == 0 && place.lane % 4 == 0) {
       *correction() = 1.0f / softmax.sum;
     }
+    if (lse) {
+      const float sum = softmax.log_sum(precise::rsqrt(float(dims)));
+      if (own_split() == 0 && place.lane % 4 == 0 && own_query() < q.rows) {
+        lse[own_query()] = sum;
+      }
+    }
     split_barrier();
     rescale_rows(out, value_blocks(), diagonal());
     store(out, y);
   }
 
-  // Stores the output of the SIMD-group, 32 dims at a time through threadgroup memory: lanes have
-  // four neighbouring dims each.
+  // Stores the output of the SIMD-group.
   INLINED void store(thread const simdgroup_float8x8 (&out)[kOwnValueBlocks], Head<T> y) const {
     threadgroup float* strip = (threadgroup float*)&memory + 256 * place.simdgroup;
-    const uint query = first_query + 8 * own_eight() + place.lane / 8;
-    const uint column = 8 * own_value_block() + 4 * (place.lane % 8);
-    UNROLLED
-    for (uint step = 0; step < kOwnValueBlocks; step += kAttentionStep) {
-      if (step < value_blocks()) {
-        UNROLLED
-        for (uint j = 0; j < kAttentionStep; ++j) {
-          simdgroup_store(out[step + j], strip + 8 * j, 32);
-        }
-        simdgroup_barrier(mem_flags::mem_threadgroup);
-        UNROLLED
-        for (uint i = 0; i < 8; i += 4) {
-          if (query + i < y.rows) {
-            store_quad(y.data + ulong(query + i) * y.pitch, 8 * step + column, value_dims,
-                       ((threadgroup const float4*)strip)[8 * i + place.lane]);
-          }
-        }
-        simdgroup_barrier(mem_flags::mem_threadgroup);
-      }
-    }
+    store_eight_rows(out, value_blocks(), strip, y, first_query + 8 * own_eight(),
+                     8 * own_value_block(), value_dims, place.lane);
   }
 
   // Of those that split eight queries.

@@ -6,7 +6,9 @@
 #include <metal_simdgroup_matrix>
 #include <metal_stdlib>
 
+#include "metalbench/attention_rows.h"
 #include "metalbench/inlined.h"
+#include "metalbench/quads.h"
 
 namespace metalbench {
 
@@ -79,6 +81,35 @@ INLINED inline void rescale_rows(thread simdgroup_float8x8 (&out)[MaxBlocks], ui
     if (j < blocks) {
       const simdgroup_float8x8 old = out[j];
       simdgroup_multiply(out[j], factor, old);
+    }
+  }
+}
+
+// Stores eight rows, `factor` times the first `blocks` matrices, from row `first` and column
+// `first_column` of `to` on, 32 columns at a time through a strip of 256 floats: lanes have four
+// neighbouring columns each.
+template <typename T, uint MaxBlocks>
+INLINED inline void store_eight_rows(thread const simdgroup_float8x8 (&out)[MaxBlocks], uint blocks,
+                                     threadgroup float* strip, Head<T> to, uint first,
+                                     uint first_column, uint cols, uint lane, float factor = 1.0f) {
+  const uint row = first + lane / 8;
+  const uint column = first_column + 4 * (lane % 8);
+  UNROLLED
+  for (uint step = 0; step < MaxBlocks; step += kAttentionStep) {
+    if (step < blocks) {
+      UNROLLED
+      for (uint j = 0; j < kAttentionStep; ++j) {
+        simdgroup_store(out[step + j], strip + 8 * j, 32);
+      }
+      simdgroup_barrier(mem_flags::mem_threadgroup);
+      UNROLLED
+      for (uint i = 0; i < 8; i += 4) {
+        if (row + i < to.rows) {
+          store_quad(to.data + ulong(row + i) * to.pitch, 8 * step + column, cols,
+                     factor * ((threadgroup const float4*)strip)[8 * i + lane]);
+        }
+      }
+      simdgroup_barrier(mem_flags::mem_threadgroup);
     }
   }
 }

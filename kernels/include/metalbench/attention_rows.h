@@ -164,6 +164,7 @@ inline void hide_behind(thread float4 (&scores)[2], uint first, uint end) {
 struct OnlineRow {
   float level;
   float sum;
+  float exact;  // the sum of the lane's weights before they are rounded
 
   // Eight scores of each lane become weights, as elements of T; returns by what those of before
   // have shrunk. Sums are of the weights as they are rounded.
@@ -180,8 +181,10 @@ struct OnlineRow {
     // Where no key was in sight yet, -inf - -inf would be NaN.
     const float base = level > -INFINITY ? level : 0.0f;
     // Scaling the difference keeps large scores from losing digits to one more rounding.
-    const Quad<T> a = Quad<T>(fast::exp2((scores[0] - base) * scale));
-    const Quad<T> b = Quad<T>(fast::exp2((scores[1] - base) * scale));
+    const float4 first = fast::exp2((scores[0] - base) * scale);
+    const float4 second = fast::exp2((scores[1] - base) * scale);
+    const Quad<T> a = Quad<T>(first);
+    const Quad<T> b = Quad<T>(second);
     weights[0] = a;
     weights[1] = b;
     const float4 both = float4(a) + float4(b);
@@ -190,7 +193,16 @@ struct OnlineRow {
     added += simd_shuffle_xor(added, 2);
     const float shrink = old == level ? 1.0f : fast::exp2((old - base) * scale);
     sum = sum * shrink + added;
+    exact = exact * shrink + total(first + second);
     return shrink;
+  }
+
+  // The logarithm of the sum of exponentials of scaled scores, by the row's four lanes together.
+  float log_sum(float scale) const {
+    float all = exact;
+    all += simd_shuffle_xor(all, 1);
+    all += simd_shuffle_xor(all, 2);
+    return level * scale + precise::log(all);
   }
 };
 

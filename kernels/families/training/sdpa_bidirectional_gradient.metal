@@ -1,0 +1,1 @@
+// kernel: sdpa_causal_gradient.metal bidirectional
