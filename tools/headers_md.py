@@ -107,6 +107,7 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
             "convolution": "common/conv3d",
             "depthwise": "kernelbench/level1/kb1_082_conv_depthwise_2d",
             "convolution_gradients": "families/training/conv2d_weight_gradient",
+            "networks": "kernelbench/level3/kb3_008_resnet_basic_block",
         },
     ),
     "attention": (
