@@ -29,6 +29,7 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
             "inlined": "inlined",
             "divisor": "divisor",
             "elementwise": "elementwise",
+            "typed": "typed",
             "activations": "activations",
             "elementary": "families/random/random_uniform",
             "exponentials": "families/elementwise/clipped_swiglu",

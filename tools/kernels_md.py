@@ -672,6 +672,34 @@ EXPECTED: dict[str, tuple[Expectation, ...]] = {
             "State in registers; MLX stores the logits of all points, and multiplies by matrices",
         ),
     ),
+    "types": (
+        Expectation(
+            "whole numbers, truth values and complex numbers, elementwise",
+            "bitwise_* *_shift floor_divide_int32 remainder_int32 multiply_int64 "
+            "add_saturated_uint8 maximum_int16 population_count leading_zeros less "
+            "less_equal equal not_equal isnan isinf isfinite logical_* complex_*",
+            "0.95-2",
+            "Memory decides; MLX composes some of them of several operations",
+        ),
+        Expectation(
+            "rows of whole numbers and truth values",
+            "*_rows_int32 count_rows all_rows any_rows",
+            "0.9-1.1",
+            "One threadgroup a row, one barrier",
+        ),
+        Expectation(
+            "bytes for products and of images",
+            "quantize_rows_int8 matmul_int8 normalize_image_uint8",
+            "1-4",
+            "One dispatch; MLX has no product of bytes, and composes the others",
+        ),
+        Expectation(
+            "strided views",
+            "*_strided add_transposed",
+            "1-2",
+            "No copy; MLX copies a view where its kernel needs contiguous rows",
+        ),
+    ),
     "linalg": (
         Expectation(
             "factors and solutions of many matrices",

@@ -49,6 +49,7 @@ FAMILIES = tuple(
         "integers",
         "science",
         "linalg",
+        "types",
         "training",
     )
 )

@@ -55,21 +55,24 @@ def elementwise(
     baseline: str,
     flops: int = 4,
     scale: Callable[..., Any] | None = None,
+    dtype: str | None = None,
+    result: str | None = None,
     **inputs: Input,
 ) -> Task:
     """Return the elementwise task `name` of the `inputs`, (rows, cols) each; by default `x`.
 
-    `flops` are those of one element.
+    `flops` are those of one element. `dtype` is the element type of a task whose inputs are not
+    floats. `result` is that of the output, if it is another.
     """
     reference.__name__ = name
     return task(
         sizes=ELEMENTS,
         gpu_headlines=("large",),
         inputs=inputs or {"x": normal("rows", "cols")},
-        outputs={"y": output("rows", "cols")},
+        outputs={"y": output("rows", "cols", dtype=result or dtype)},
         oracle=oracle,
         scale=scale,
-        dtypes=FLOATING,
+        dtypes=FLOATING if dtype is None else ("float32",),
         flops=f"{flops} * rows * cols",
         baseline=baseline,
     )(reference)

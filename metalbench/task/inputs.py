@@ -214,6 +214,10 @@ class Input(Array):
         """Return this input with additional variations, for the seeds after the existing ones."""
         return replace(self, variations=(*self.variations, *variations))
 
+    def in_type(self, name: str) -> Input:
+        """Return this input with elements of one type in all runs, such as scales in float32."""
+        return replace(self, dtype=_named(name))
+
     def only(self, *variations: Variation) -> Input:
         """Return this input with only these variations, for seeds 1, 2, ...; then plain again."""
         return replace(self, variations=variations)

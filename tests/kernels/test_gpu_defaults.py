@@ -61,6 +61,7 @@ class Launch:
 def launches(entry: Entry, size: str) -> Iterator[Launch]:
     kernel = entry.kernel(AppleGpu())
     values = {**entry.task.values(size), **kernel.resolve_tunables(dtype="float32")}
+    values = kernel.add_named_sizes(values)
 
     def evaluate(extents: tuple[Expression, ...]) -> list[int]:
         return [each.evaluate(values) for each in extents]

@@ -1,0 +1,1 @@
+// kernel: bitwise_and.metal add_saturated_uint8

@@ -1,0 +1,1 @@
+// kernel: bitwise_and.metal bitwise_xor

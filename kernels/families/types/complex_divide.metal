@@ -1,0 +1,1 @@
+// kernel: complex_multiply.metal complex_divide

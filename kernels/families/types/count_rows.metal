@@ -1,0 +1,1 @@
+// kernel: sum_rows_int32.metal count_rows

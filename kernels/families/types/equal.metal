@@ -1,0 +1,1 @@
+// kernel: less.metal equal

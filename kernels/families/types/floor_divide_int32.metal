@@ -1,0 +1,1 @@
+// kernel: bitwise_and.metal floor_divide_int32

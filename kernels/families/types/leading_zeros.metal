@@ -1,0 +1,1 @@
+// kernel: bitwise_invert.metal leading_zeros

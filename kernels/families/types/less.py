@@ -1,0 +1,22 @@
+"""Whether a is less than b, elementwise; NaN is neither less nor equal."""
+
+import math
+
+import mlx.core as mx
+import numpy as np
+
+from metalbench.task import coarse, normal, with_special
+from metalbench.task.families import elementwise
+
+values = normal("rows", "cols").also(with_special(math.nan, math.inf, -math.inf)).also(coarse())
+
+less = elementwise(
+    "less",
+    lambda a, b: mx.less(a, b),
+    lambda a, b: np.less(a, b),
+    baseline="mx.less",
+    flops=1,
+    result="bool",
+    a=values,
+    b=values,
+)

@@ -1,0 +1,1 @@
+// kernel: less.metal less_equal

@@ -1,0 +1,1 @@
+// kernel: logical_and.metal logical_xor

@@ -1,0 +1,1 @@
+// kernel: bitwise_and.metal multiply_int64

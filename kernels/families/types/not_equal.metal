@@ -1,0 +1,1 @@
+// kernel: less.metal not_equal

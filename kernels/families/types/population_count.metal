@@ -1,0 +1,1 @@
+// kernel: bitwise_invert.metal population_count
