@@ -18,10 +18,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from metalbench.chips import CHIPS
+from metalbench.expression import ceil_div
+from metalbench.kernel.header import parse
 from metalbench.kernel.library import Library
 from metalbench.kernelbench.problems.declaration import PROBLEMS, Problem
 from metalbench.kernelbench.problems.layers import Layers
 from metalbench.kernelbench.problems.parameters import Initial, WindowGeometry
+from metalbench.task import Task
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "kernels" / "kernelbench" / "level3"
@@ -795,8 +799,8 @@ def _evaluate(text: str, sizes: Mapping[str, Extent]) -> int:
     return math.prod(sizes[part] if part in sizes else int(part) for part in text.split(" * "))
 
 
-def write_kernel(problem: Problem) -> str:
-    """Return the text of the kernel of a problem.
+def write_kernel(problem: Problem, task: Task) -> str:
+    """Return the text of the kernel of a problem and its task.
 
     Raise NotImplementedError for a body with a step that this tool does not have, and ValueError
     for one that does something else at other sizes.
@@ -832,7 +836,26 @@ def write_kernel(problem: Problem) -> str:
         f'template [[host_name("{name}")]] [[kernel]]\ndecltype({function}) {function};'
         for name, function in functions.items()
     ]
-    return "\n".join(lines) + "\n"
+    return allow_small_grids("\n".join(lines) + "\n", task)
+
+
+def allow_small_grids(text: str, task: Task) -> str:
+    """Return the text with a comment above each dispatch that has fewer threadgroups than cores.
+
+    The size is the original one of the problem, as for the lint `few-threadgroups`.
+    """
+    kernel = parse(text, name=task.name)
+    size = task.gpu_headlines[0]
+    values = kernel.add_named_sizes({**task.values(size), **kernel.resolve_tunables()})
+    lines = text.split("\n")
+    for each in reversed(kernel.dispatches):
+        groups = [extent.evaluate(values) for extent in each.threadgroups or ()]
+        if each.threads_in_grid is not None:
+            pairs = zip(each.threads_in_grid, each.threads, strict=True)
+            groups = [ceil_div(a.evaluate(values), b.evaluate(values)) for a, b in pairs]
+        if math.prod(groups) < min(chip.cores for chip in CHIPS.values()):
+            lines.insert(each.line - 1, "// check: allow few-threadgroups the layer is small")
+    return "\n".join(lines)
 
 
 def _title(problem: Problem) -> str:
@@ -888,20 +911,20 @@ def _largest(sizes: Sequence[Extent]) -> str:
     return f"max({_largest(sizes[:middle])}, {_largest(sizes[middle:])})"
 
 
-def problems(names: Sequence[str] = ()) -> Iterator[Problem]:
-    """Yield the problems of `names`, by default all that this tool writes."""
+def problems(names: Sequence[str] = ()) -> Iterator[tuple[Problem, Task]]:
+    """Yield the problems of `names`, by default all that this tool writes, with their tasks."""
     for entry in map(Library().entry, Library().names("kernelbench/level3")):
         number = int(entry.name.split("_")[1])
         if (entry.name in names) if names else (number in NUMBERS):
-            assert entry.task  # reading it declares the problem
-            yield PROBLEMS[entry.name]
+            task = entry.task  # reading it declares the problem
+            yield PROBLEMS[entry.name], task
 
 
 def main(arguments: Sequence[str]) -> int:
     """Write the kernels, or report those that are not current."""
     stale = []
-    for problem in problems([each for each in arguments if not each.startswith("-")]):
-        path, text = FOLDER / f"{problem.name}.metal", write_kernel(problem)
+    for problem, task in problems([each for each in arguments if not each.startswith("-")]):
+        path, text = FOLDER / f"{problem.name}.metal", write_kernel(problem, task)
         if path.exists() and path.read_text() == text:
             continue
         stale.append(path.name)

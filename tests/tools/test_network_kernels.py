@@ -27,7 +27,7 @@ def load_tool() -> Any:
 
 
 tool = load_tool()
-NAMES = [each.name for each in tool.problems()]
+NAMES = [each.name for each, _ in tool.problems()]
 
 
 def test_every_network_for_images_has_a_kernel() -> None:
@@ -47,8 +47,8 @@ def test_every_network_for_images_has_a_kernel() -> None:
     ],
 )
 def test_the_kernel_of_a_network_is_current(name: str) -> None:
-    (problem,) = tool.problems([name])
-    text = tool.write_kernel(problem)
+    ((problem, task),) = tool.problems([name])
+    text = tool.write_kernel(problem, task)
     assert (tool.FOLDER / f"{name}.metal").read_text() == text, (
         f"run python tools/network_kernels.py {name}"
     )
@@ -106,7 +106,7 @@ def test_covers_compares_sizes_whatever_the_extents_are(
 
 def test_arrays_that_are_needed_together_have_different_memory() -> None:
     """No slot has a second array before the last dispatch that reads the first one."""
-    (problem,) = tool.problems(["kb3_009_resnet18"])
+    ((problem, _),) = tool.problems(["kb3_009_resnet18"])
     recorder, launches = tool.trace(problem, "paper")
     spans: dict[Any, list[int]] = {}
     for number, launch in enumerate(launches):

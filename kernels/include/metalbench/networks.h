@@ -316,6 +316,7 @@ INLINED inline Spread<float4> windows_of_channels(Op op, Channels fetched, devic
       if (uint(at.x) < sizes.width && uint(at.y) < sizes.height) {
         const uint pixel = images[i] + uint(at.y) * sizes.width + uint(at.x);
         const float4 v = load_quad(x + ulong(pixel) * sizes.x_pitch, channel, sizes.channels);
+        // check: allow registers the sums of all pixels of a thread stay in registers
         sums[i] = op.join(sums[i], fetched(v), weight);
       }
     }

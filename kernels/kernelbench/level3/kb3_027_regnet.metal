@@ -23,6 +23,7 @@
 // dispatch: join(shares = s0, moments = m0, count = ceil_div(batch * extent3 * extent4, BM), channels = 4 * unit, first = 0) threadgroups=(4 * unit) threads=(JOINED)
 // dispatch: normed_pool_2_2_0_max_relu(x = a1, x_moments = m0, x_weight = feature_extractor_2_4_weight, x_bias = feature_extractor_2_4_bias, y = a0, height = extent3, width = extent4, to_height = extent5, to_width = extent6, channels = 4 * unit, x_pitch = 4 * unit, y_pitch = 4 * unit, first = 0) threadgroups=(ceil_div(4 * unit, 4 * QUADS), ceil_div(batch * extent5 * extent6, ROWS * DOWN)) threads=(QUADS, DOWN)
 // dispatch: average(x = a0, y = a1, pixels = extent5 * extent6, channels = 4 * unit, x_pitch = 4 * unit) threadgroups=(ceil_div(4 * unit, 4 * QUADS), batch) threads=(QUADS, DOWN)
+// check: allow few-threadgroups the layer is small
 // dispatch: convolve_biased_1_1_0(x = a1, weight = fc_weight, bias = fc_bias, height = 1, width = 1, channels = 4 * unit, x_pitch = 4 * unit, filters = classes, y_pitch = classes, first = 0) threadgroups=(ceil_div(classes, BN), ceil_div(batch, BM)) threads=(128)
 // scratch: a0 float32 (max(batch * height * unit * width, max(2 * batch * extent1 * extent2 * unit, 4 * batch * extent3 * extent4 * unit)))
 // scratch: s0 float32 (max(4 * ceil_div(batch * height * width, BM) * unit, max(8 * ceil_div(batch * extent1 * extent2, BM) * unit, 16 * ceil_div(batch * extent3 * extent4, BM) * unit)))
