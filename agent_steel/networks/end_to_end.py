@@ -61,7 +61,7 @@ class PlacedKernel:
         compiled.device.run(self._bound.dispatches, time_limit=TIME_LIMIT_S)
         self.runs += 1
         (output,) = self._bound.outputs
-        return self._bound.read(output)
+        return found.match.restore(self._bound.read(output))
 
 
 @dataclass

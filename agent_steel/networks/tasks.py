@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,9 @@ class TaskMatch:
 
     `extents` is its size. `operands` has the argument of the operation for each input of the task;
     those in `transposed` have their last two axes exchanged. `constants` are those that the
-    operation has, which must be those of the task.
+    operation has, which must be those of the task. With `channels_first` the arrays and the result
+    of the operation have their channels in axis 1, where tasks have them last. `padding` is the
+    number of zeros on each side of both extents of an image, which the task does not add.
     """
 
     task: str
@@ -37,6 +39,8 @@ class TaskMatch:
     operands: Mapping[str, str]
     transposed: frozenset[str] = frozenset()
     constants: Mapping[str, float] = field(default_factory=dict)
+    channels_first: bool = False
+    padding: int = 0
 
     def arrange(
         self, task: Task, arrays: Mapping[str, Values], dtype_name: str
@@ -49,10 +53,19 @@ class TaskMatch:
             array = arrays[argument]
             if name in self.transposed:
                 array = array.swapaxes(-1, -2)
+            if self.channels_first:
+                array = np.moveaxis(array, 1, -1)
+            if self.padding and name == "x":
+                sides = (self.padding, self.padding)
+                array = np.pad(array, ((0, 0), sides, sides, (0, 0)))
             declared = task.inputs[name]
             array = array.reshape(declared.shape_at(whole))
             found[name] = array.astype(declared.type_in(run).numpy, copy=False)
         return found
+
+    def restore(self, result: Values) -> Values:
+        """Return a result of the task with the axes of the operation's."""
+        return np.moveaxis(result, -1, 1) if self.channels_first else result
 
 
 Rule = Callable[[Operation], "TaskMatch | str"]
@@ -215,29 +228,76 @@ def _match_attention(operation: Operation) -> TaskMatch | str:
 def _match_conv2d(operation: Operation) -> TaskMatch | str:
     names = list(operation.arrays)
     x, w = list(operation.arrays.values())[:2]
-    if names[0] == "input":  # PyTorch's name
-        return "the task's arrays have their channels last"
     if len(names) != 2:
         return "the task has no bias"
-    ones = {"stride": 1, "padding": 0, "dilation": 1, "groups": 1}
+    is_torch = names[0] == "input"
+    if is_torch:
+        x, w = (ArrayType(_channels_last(each.shape), each.dtype) for each in (x, w))
+    batch, height, width, channels = x.shape
+    options = dict(operation.options)
+    padding = options.pop("padding", 0)
+    if isinstance(padding, tuple) and len(set(padding)) == 1:
+        padding = padding[0]
+    if not isinstance(padding, int):
+        return f"the task does not have padding = {padding}"
+    is_depthwise = options.get("groups", 1) == channels > 1 and w.shape == (channels, 3, 3, 1)
+    ones = {"stride": 1, "dilation": 1, "groups": channels if is_depthwise else 1}
     for name, expected in ones.items():
-        got = operation.options.get(name, expected)
+        got = options.get(name, expected)
         if got not in (expected, (expected, expected)):
             return f"the task does not have {name} = {got}"
-    batch, height, width, channels = x.shape
     extents = {
         "batch": batch,
-        "height": height,
-        "width": width,
+        "height": height + 2 * padding,
+        "width": width + 2 * padding,
         "channels": channels,
-        "filters": w.shape[0],
     }
     operands = {"x": names[0], "w": names[1]}
-    tasks: dict[tuple[int, ...], str] = {(3, 3): "conv2d", (1, 1): "conv2d_1x1"}
-    task = tasks.get(w.shape[1:3])
-    if task is None or w.shape[-1] != channels:
-        return f"the tasks have filters of 3 by 3 or 1 by 1, not {w}"
-    return TaskMatch(task, extents, operands)
+    if is_depthwise:
+        task = "depthwise_conv2d"
+    else:
+        tasks: dict[tuple[int, ...], str] = {(3, 3): "conv2d", (1, 1): "conv2d_1x1"}
+        task = tasks.get(w.shape[1:3], "")
+        extents["filters"] = w.shape[0]
+        if not task or w.shape[-1] != channels:
+            return f"the tasks have filters of 3 by 3 or 1 by 1, not {w}"
+    return TaskMatch(task, extents, operands, channels_first=is_torch, padding=padding)
+
+
+def _channels_last(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return (shape[0], *shape[2:], shape[1])
+
+
+def _match_pool(task: str) -> Rule:
+    """Return the rule of PyTorch's pools of 2 by 2 pixels that do not overlap."""
+
+    def rule(operation: Operation) -> TaskMatch | str:
+        (name, x), *others = operation.arrays.items()
+        kernel = operation.options.get("kernel_size")
+        stride = operation.options.get("stride") or kernel
+        if others or len(x.shape) != 4 or {kernel, stride} - {2, (2,), (2, 2)}:
+            return f"the task has windows of 2 by 2, {kernel} with steps of {stride} are others"
+        accepted = {
+            "kernel_size": None,
+            "stride": None,
+            "padding": 0,
+            "dilation": 1,
+            "count_include_pad": None,
+        }
+        plain = replace(
+            operation,
+            arguments=tuple(
+                (key, 0 if value in ((0,), (0, 0)) else 1 if value in ((1,), (1, 1)) else value)
+                for key, value in operation.arguments
+            ),
+        )
+        if wrong := _find_other_option(plain, accepted):
+            return wrong
+        batch, height, width, channels = _channels_last(x.shape)
+        extents = {"batch": batch, "height": height, "width": width, "channels": channels}
+        return TaskMatch(task, extents, {"x": name}, channels_first=True)
+
+    return rule
 
 
 def _match_embedding(operation: Operation) -> TaskMatch | str:
@@ -308,6 +368,8 @@ RULES: dict[str, Rule] = {
     "rms_norm": _match_norm("rms_norm", "rms_norm_weight"),
     "scaled_dot_product_attention": _match_attention,
     "conv2d": _match_conv2d,
+    "max_pool2d": _match_pool("max_pool2d"),
+    "avg_pool2d": _match_pool("avg_pool2d"),
     "embedding": _match_embedding,
     "take": _match_embedding,
     "getitem": _match_embedding,
@@ -388,7 +450,7 @@ def find_difference(found: FoundTask, inputs: Mapping[str, Values], output: Valu
     arrays = found.match.arrange(task, inputs, found.dtype)
     inputs = {name: to_mlx(each) for name, each in arrays.items()}
     result = task.reference(**inputs, **task.constants)
-    got = as_numpy(result, task.name).astype(np.float64).reshape(-1)
+    got = found.match.restore(as_numpy(result, task.name)).astype(np.float64).reshape(-1)
     expected = output.astype(np.float64).reshape(-1)
     if got.size != expected.size:
         return f"{task.name} has {got.size} elements of results, not {expected.size}"

@@ -97,6 +97,56 @@ def test_a_network_with_kernels_in_place_has_the_outputs_of_the_file(
     assert not compare_outputs([got[0] * 1.001], original, exact, len(chosen)).passed
 
 
+IMAGES = """import torch
+
+
+class Model(torch.nn.Module):
+    def __init__(self, channels):
+        super().__init__()
+        plain = dict(bias=False)
+        self.layers = torch.nn.Sequential(
+            torch.nn.Conv2d(3, channels, 3, padding=1, **plain),
+            torch.nn.ReLU(),
+            torch.nn.Conv2d(channels, channels, 3, groups=channels, **plain),
+            torch.nn.Conv2d(channels, 2 * channels, 1, **plain),
+            torch.nn.MaxPool2d(2),
+            torch.nn.AvgPool2d(2, 2),
+        )
+
+    def forward(self, x):
+        return self.layers(x)
+
+
+def get_inputs():
+    return [torch.randn(2, 3, 16, 18)]
+
+
+def get_init_inputs():
+    return [8]
+"""
+
+
+def test_operations_of_images_with_channels_first_run_as_kernels(tmp_path: Path) -> None:
+    network = load(tmp_path, IMAGES)
+    found = profile(network)
+    assert list_missing(found.operations) == {}
+    tasks = [each.found.entry.name for each in found.operations if each.found]
+    assert sorted(tasks) == [
+        *("avg_pool2d", "conv2d", "conv2d_1x1", "depthwise_conv2d", "max_pool2d", "relu")
+    ]
+    placer = KernelPlacer("cpu")
+    versions = {
+        each.record.operation: (each.found, Version(each.found.kernel, {}, ""))
+        for each in found.operations
+        if each.found is not None
+    }
+    got = network.outputs(network.place(placer.place(versions)))
+    assert placer.runs == 6
+    original, exact = network.outputs(network.run), network.exact_outputs()
+    assert got[0].shape == original[0].shape == (2, 16, 3, 4)
+    assert compare_outputs(got, original, exact, 6).passed
+
+
 class Doubled:
     """Twice its operand, in place of an operation."""
 

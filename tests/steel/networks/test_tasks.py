@@ -89,6 +89,32 @@ X, ROW = array(2, 16, 32), array(32)
             "conv2d",
             "batch=1,height=8,width=8,channels=4,filters=6",
         ),
+        (
+            operation(
+                "conv2d",
+                X,
+                input=array(1, 4, 8, 9),
+                weight=array(6, 4, 3, 3),
+                stride=(1, 1),
+                padding=(1, 1),
+                dilation=(1, 1),
+                groups=1,
+            ),
+            "conv2d",
+            "batch=1,height=10,width=11,channels=4,filters=6",
+        ),
+        (
+            operation("conv2d", X, input=array(1, 4, 8, 8), weight=array(4, 1, 3, 3), groups=4),
+            "depthwise_conv2d",
+            "batch=1,height=8,width=8,channels=4",
+        ),
+        (
+            operation(
+                "max_pool2d", X, self=array(2, 4, 8, 6), kernel_size=(2, 2), stride=(), padding=(0,)
+            ),
+            "max_pool2d",
+            "batch=2,height=8,width=6,channels=4",
+        ),
     ],
     ids=lambda each: each.name if isinstance(each, Operation) else "",
 )
@@ -117,12 +143,20 @@ def test_operations_have_the_task_of_their_size(asked: Operation, task: str, siz
         (operation("relu", X, x=array(4, 4, dtype="int32")), "one floating-point type"),
         (operation("linear", X, x=X, w=array(4, 32, dtype="float16")), "one floating-point type"),
         (
-            operation("conv2d", X, input=array(1, 3, 8, 8), weight=array(4, 3, 3, 3)),
-            "channels last",
+            operation("conv2d", X, input=array(1, 3, 8, 8), weight=array(4, 3, 5, 5)),
+            "3 by 3 or 1 by 1",
         ),
         (
-            operation("conv2d", X, x=array(1, 8, 8, 4), weight=array(6, 3, 3, 4), padding=1),
-            "padding = 1",
+            operation("conv2d", X, x=array(1, 8, 8, 4), weight=array(6, 3, 3, 4), padding=(1, 2)),
+            "padding = (1, 2)",
+        ),
+        (
+            operation("max_pool2d", X, self=array(1, 3, 8, 8), kernel_size=3, stride=2),
+            "windows of 2 by 2",
+        ),
+        (
+            operation("avg_pool2d", X, self=array(1, 3, 8, 8), kernel_size=2, ceil_mode=True),
+            "ceil_mode = True",
         ),
         (
             operation(
