@@ -136,8 +136,10 @@ _POSITION_PARTS = {"1": ".x", "2": ".xy", "3": ""}
 _PYTHON_HELPER = "def ceil_div(a, b):\n    return -(-a // b)\n"
 
 
-def write_mlx_code(plan: HostPlan) -> str:
+def write_mlx_code(plan: HostPlan, *, make_kernel: str = "mx.fast.metal_kernel") -> str:
     """Return a Python module with a function that runs the kernel by `mx.fast.metal_kernel`.
+
+    `make_kernel` is a name in its place, of a function with the same arguments.
 
     Raise Unsupported where MLX cannot: it creates the outputs of a kernel and does not let it write
     to inputs. So an array may be written by one launch only.
@@ -164,7 +166,7 @@ def write_mlx_code(plan: HostPlan) -> str:
         if variable:
             source = _write_mlx_body(plan, tokens, function, line)
             parts.append(
-                f"{variable} = mx.fast.metal_kernel(\n"
+                f"{variable} = {make_kernel}(\n"
                 f'    name="{line.function}",\n'
                 f"    input_names={inputs!r},\n"
                 f"    output_names={outputs!r},\n"

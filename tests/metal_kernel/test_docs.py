@@ -1,4 +1,4 @@
-"""The examples of docs/how-to/metal_kernel.md work."""
+"""The examples of docs/how-to/metal_kernel.md and training.md work."""
 
 from __future__ import annotations
 
@@ -9,8 +9,12 @@ from pathlib import Path
 
 import pytest
 
-DOCS = Path(__file__).parents[2] / "docs" / "how-to" / "metal_kernel.md"
-EXAMPLES = re.findall(r"```python\n(.*?)```", DOCS.read_text(), re.DOTALL)
+DOCS = Path(__file__).parents[2] / "docs" / "how-to"
+EXAMPLES = [
+    code
+    for page in ("metal_kernel.md", "training.md")
+    for code in re.findall(r"```python\n(.*?)```", (DOCS / page).read_text(), re.DOTALL)
+]
 
 
 @pytest.mark.parametrize("code", EXAMPLES)
@@ -23,5 +27,5 @@ def test_examples(code):
 
 
 def test_there_are_examples_of_each():
-    for name in ("metal_kernel(", "patch_mlx(", "patched_mlx("):
+    for name in ("metal_kernel(", "patch_mlx(", "patched_mlx(", "KernelFunction("):
         assert any(name in code for code in EXAMPLES)
