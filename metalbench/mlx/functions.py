@@ -70,8 +70,8 @@ class KernelFunction:
         task = self.task
         if len(inputs) != len(task.inputs):
             raise DispatchError(
-                f"[{task.name}] expected {len(task.inputs)} arrays ({', '.join(task.inputs)}), "
-                f"got {len(inputs)}"
+                f"[{task.name}] expected the arrays ({', '.join(task.inputs)}), "
+                f"got {len(inputs)} arrays"
             )
         for (name, declared), given in zip(task.inputs.items(), inputs, strict=True):
             if declared.dtype is None:
@@ -252,6 +252,8 @@ def attention(q: Array, k: Array, v: Array, *, causal: bool = False) -> Array:
             raise DispatchError(
                 f"[attention] {name}: expected (batch, heads, tokens, dims), got {each.shape}"
             )
+    _check_shape("attention", "k", k, (q.shape[0], k.shape[1], *q.shape[2:]))
+    _check_shape("attention", "v", v, k.shape)
     pair = "causal_attention" if causal else "attention"
     flat = (each.reshape(-1, *each.shape[2:]) for each in (q, k, v))
     return differentiate(pair, *flat)[0].reshape(q.shape)
@@ -269,14 +271,15 @@ def layer_norm(x: Array, weight: Array, bias: Array, eps: float = 1e-5) -> Array
 
 def swiglu(gate: Array, up: Array) -> Array:
     """Return silu(gate) up, for arrays of one shape (..., cols)."""
+    _check_shape("swiglu", "up", up, gate.shape)
     return differentiate("swiglu", _rows(gate), _rows(up))[0].reshape(gate.shape)
 
 
 def cross_entropy(logits: Array, target: Array) -> Array:
     """Return the cross entropy (...) of `logits` (..., classes) with classes `target` (...)."""
-    return differentiate("cross_entropy", _rows(logits), target.reshape(-1))[0].reshape(
-        target.shape
-    )
+    _check_shape("cross_entropy", "target", target, logits.shape[:-1])
+    loss = differentiate("cross_entropy", _rows(logits), target.reshape(-1))[0]
+    return loss.reshape(target.shape)
 
 
 def linear_cross_entropy(hidden: Array, weight: Array, target: Array) -> Array:
@@ -285,6 +288,7 @@ def linear_cross_entropy(hidden: Array, weight: Array, target: Array) -> Array:
     `hidden` is (..., dims), `weight` (classes, dims), `target` (...). The logits, and in the
     gradient theirs, are never all in memory.
     """
+    _check_shape("linear_cross_entropy", "target", target, hidden.shape[:-1])
     loss = differentiate("linear_cross_entropy", _rows(hidden), weight, target.reshape(-1))[0]
     return loss.reshape(target.shape)
 
@@ -315,6 +319,13 @@ def conv2d(x: Array, w: Array) -> Array:
     `w` is (filters, 3, 3, channels); the result is (batch, height - 2, width - 2, filters).
     """
     return differentiate("conv2d", x, w)[0]
+
+
+def _check_shape(where: str, name: str, array: Array, expected: Sequence[int]) -> None:
+    if tuple(array.shape) != tuple(expected):
+        raise DispatchError(
+            f"[{where}] {name}: expected {tuple(expected)}, got {tuple(array.shape)}"
+        )
 
 
 def _rows(x: Array) -> Array:
