@@ -133,7 +133,16 @@ def plan_host_code(exported: ExportedKernel, task: Task) -> HostPlan:
 # MLX: the bodies of the kernels as `source=`, everything else as `header=`.
 
 _POSITION_PARTS = {"1": ".x", "2": ".xy", "3": ""}
-_PYTHON_HELPER = "def ceil_div(a, b):\n    return -(-a // b)\n"
+# MLX passes arrays of fewer than eight elements as `constant`, and kernels take `device` pointers.
+_PYTHON_HELPERS = """\
+def ceil_div(a, b):
+    return -(-a // b)
+
+
+def pad_small(x):
+    missing = 8 - x.size
+    return x if missing <= 0 else mx.concatenate([x.flatten(), mx.zeros(missing, x.dtype)])
+"""
 
 
 def write_mlx_code(plan: HostPlan, *, make_kernel: str = "mx.fast.metal_kernel") -> str:
@@ -173,7 +182,7 @@ def write_mlx_code(plan: HostPlan, *, make_kernel: str = "mx.fast.metal_kernel")
                 f'    header=HEADER,\n    source=r"""\n{source}""",\n)\n'
             )
         launches.append(_write_mlx_launch(plan, line, inputs, outputs))
-    parts += [_PYTHON_HELPER]
+    parts += [_PYTHON_HELPERS]
     checks = write_python_checks(*plan.checks)
     parts += [checks] if checks else []
     parts += [_write_mlx_function(plan, launches)]
@@ -249,7 +258,7 @@ def _write_mlx_body(plan: HostPlan, tokens: Tokens, function: Declaration, line:
         name = next(word for word in reversed(words) if is_name(word))
         if name in reflected:
             if plan.find_array(line, name):
-                # MLX's pointer has the array's element type, and small arrays are constant.
+                # MLX's pointer has the array's element type, which may not be that of the kernel.
                 outer.append(f"  auto {name}_of_mlx = {name};")
                 pointer = " ".join(words[: len(words) - 1])
                 inner.append(f"    {pointer} {name} = ({pointer}){name}_of_mlx;")
@@ -271,11 +280,14 @@ def _write_mlx_launch(
     plan: HostPlan, line: Dispatch, inputs: Sequence[str], outputs: Sequence[str]
 ) -> str:
     reflected = {each.name: each for each in plan.arguments(line)}
-    values = [
-        plan.find_array(line, name)
-        or f"mx.array({plan.find_number(line, name, 'python')}, mx.{reflected[name].element})"
-        for name in inputs
-    ]
+    values = []
+    for name in inputs:
+        source = plan.find_array(line, name)
+        if source:
+            values.append(f"pad_small({source})")
+        else:
+            number = plan.find_number(line, name, "python")
+            values.append(f"mx.array({number}, mx.{reflected[name].element})")
     outputs = [plan.find_array(line, name) for name in outputs]
     shapes, types = [], []
     scratches = {each.name: each for each in plan.kernel.scratches}

@@ -32,7 +32,7 @@ from metalbench.kernel.host_code import (
 from metalbench.kernel.host_limits import write_cpp_checks, write_python_checks
 from metalbench.kernel.library import Library
 from metalbench.kernel.prepare import compile_kernel
-from metalbench.mlx import patch_mlx
+from metalbench.mlx import metal_kernel, patch_mlx
 from metalbench.reference.evaluate import to_mlx, to_numpy
 from metalbench.task.workload import workload
 
@@ -274,3 +274,25 @@ def test_values_replace_tunables_and_the_element_type():
 def test_mlx_cannot_update_in_place():
     with pytest.raises(Unsupported, match="MLX's arrays are values; use --host swift"):
         write_mlx_code(planned("kv_append"))
+
+
+def test_the_code_for_mlx_passes_no_array_as_constant():
+    """MLX does that with arrays of fewer than eight elements, also with scratch memory."""
+    sizes = []
+
+    def make_kernel(input_names, **options):
+        kernel = metal_kernel(input_names=input_names, device="cpu", **options)
+
+        def call(inputs, **others):
+            sizes.extend(each.size for each in inputs if each.ndim > 0)
+            return kernel(inputs=inputs, **others)
+
+        return call
+
+    space: dict[str, object] = {"make_kernel": make_kernel}
+    exec(write_mlx_code(planned("mse_loss"), make_kernel="make_kernel"), space)
+    with mx.stream(mx.cpu):
+        x, y = mx.array([[1.0, 2.0, 4.0]]), mx.array([[1.0, 0.0, 0.0]])
+        assert abs(float(space["mse_loss"](x, y).item()) - 20 / 3) < 1e-6
+    assert len(sizes) >= 3
+    assert min(sizes) >= 8

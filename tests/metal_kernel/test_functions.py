@@ -198,6 +198,23 @@ def test_gradients_of_gradients_raise() -> None:
         mx.grad(slope)(x)
 
 
+def test_on_a_mac_tunables_have_their_values_for_apple(monkeypatch) -> None:
+    """Here the engine runs that build, too."""
+    monkeypatch.setattr(functions, "metal_is_available", lambda: True)
+    functions._build.cache_clear()
+    try:
+        x = mx.random.normal((5, 1000))
+        expected = mx.fast.rms_norm(x, mx.ones(1000), 1e-5)
+        np.testing.assert_allclose(functions.rms_norm(x, mx.ones(1000)), expected, atol=1e-5)
+        # Fewer elements than MLX passes as `device` memory.
+        small = mx.array([[3.0, 4.0]])
+        np.testing.assert_allclose(
+            functions.swiglu(small, small), nn.silu(small) * small, rtol=1e-5
+        )
+    finally:
+        functions._build.cache_clear()
+
+
 # A transformer block that trains.
 
 SIZE = training.ModelSize()
