@@ -91,7 +91,9 @@ class Extent(int):
             return Extent(value, {names: count // other for names, count in self.terms})
         if other == 1:
             return self
-        return Extent.from_name(f"(({self}) / {other})", value)
+        text = str(self)
+        inner = text if text.isidentifier() else f"({text})"
+        return Extent.from_name(f"({inner} / {other})", value)
 
     def __mod__(self, other: int) -> int:
         return int(self) % int(other)
@@ -722,7 +724,9 @@ def _choose(memory: Memory, free: list[Slot], slots: list[Slot]) -> Slot:
 def _drop_smaller(sizes: Sequence[Extent], larger: Mapping[str, str]) -> list[Extent]:
     """Return the sizes of which none is covered by another one, whatever the extents are."""
     kept: list[Extent] = []
-    for size in dict.fromkeys(sorted(sizes, key=lambda each: (-int(each), str(each)))):
+    # Different expressions may have the same value at one size: extents are equal as numbers are.
+    different = {str(each): each for each in sizes}.values()
+    for size in sorted(different, key=lambda each: (-int(each), str(each))):
         if not any(covers(each.terms, size.terms, larger) for each in kept):
             kept = [each for each in kept if not covers(size.terms, each.terms, larger)]
             kept.append(size)

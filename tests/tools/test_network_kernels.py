@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from short_form import is_in_sample
 
+from metalbench.expression import parse as parse_expression
 from metalbench.kernel.header import parse
 
 TOOL = Path(__file__).parents[2] / "tools" / "network_kernels.py"
@@ -28,6 +29,10 @@ def load_tool() -> Any:
 
 tool = load_tool()
 NAMES = [each.name for each, _ in tool.problems()]
+SAMPLED = [
+    pytest.param(each, marks=() if is_in_sample(f"network-{each}", 4) else pytest.mark.slow)
+    for each in NAMES
+]
 
 
 def test_every_network_for_images_has_a_kernel() -> None:
@@ -37,15 +42,7 @@ def test_every_network_for_images_has_a_kernel() -> None:
     assert all((tool.FOLDER / f"{name}.metal").exists() for name in NAMES)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(
-            each, marks=() if is_in_sample(f"network-{each}", 4) else pytest.mark.slow, id=each
-        )
-        for each in NAMES
-    ],
-)
+@pytest.mark.parametrize("name", SAMPLED)
 def test_the_kernel_of_a_network_is_current(name: str) -> None:
     ((problem, task),) = tool.problems([name])
     text = tool.write_kernel(problem, task)
@@ -119,6 +116,29 @@ def test_arrays_that_are_needed_together_have_different_memory() -> None:
         own = sorted(span for each, span in spans.items() if each.name == slot.name)
         assert all(last < first for (_, last), (first, _) in pairwise(own))
         assert slot.elements >= max(each.size for each in spans if each.name == slot.name)
+
+
+@pytest.mark.parametrize("name", SAMPLED)
+def test_scratch_memory_holds_each_of_its_arrays_at_every_size(name: str) -> None:
+    """Arrays of equal sizes at the problem's original extents differ at others."""
+    ((problem, task),) = tool.problems([name])
+    recorder, launches = tool.trace(problem, tool.LARGEST)
+    memories = {
+        each
+        for launch in launches
+        for each in launch.bindings.values()
+        if isinstance(each, tool.Memory) and not each.name
+    }
+    tool.share_memory(launches, recorder.larger)
+    kernel = parse((tool.FOLDER / f"{name}.metal").read_text(), name=name)
+    shapes = {each.name: each.shape for each in kernel.scratches}
+    assert {each.name for each in memories} == shapes.keys()
+    for size in task.sizes:
+        values = kernel.add_named_sizes({**task.values(size), **kernel.resolve_tunables()})
+        for each in memories:
+            (shape,) = shapes[each.name]
+            needed = parse_expression(str(each.size)).evaluate(values)
+            assert shape.evaluate(values) >= needed, (size, each.name, each.size)
 
 
 @pytest.mark.parametrize(

@@ -250,11 +250,11 @@
 // dispatch: normed_add_relu(x = a0, x_moments = m0, x_weight = layer4_2_bn3_weight, x_bias = layer4_2_bn3_bias, other = a1, y = a2, pixels = batch * extent5 * extent5, channels = 32 * filters) threads_in_grid=(ceil_div(32 * filters, 4), ceil_div(batch * extent5 * extent5, ROWS)) threads=(QUADS, DOWN)
 // dispatch: average(x = a2, y = a0, pixels = extent5 * extent5, channels = 32 * filters, x_pitch = 32 * filters) threadgroups=(ceil_div(32 * filters, 4 * QUADS), batch) threads=(QUADS, DOWN)
 // dispatch: convolve_biased_1_1_0(x = a0, weight = fc_weight, bias = fc_bias, height = 1, width = 1, channels = 32 * filters, x_pitch = 32 * filters, filters = classes, y_pitch = classes, first = 0) threadgroups=(ceil_div(classes, BN), ceil_div(batch, BM)) threads=(128)
-// scratch: a0 float32 (max(4 * batch * extent2 * extent2 * filters, max(16 * batch * extent4 * extent4 * filters, 32 * batch * filters)))
-// scratch: s0 float32 (max(max(16 * ceil_div(batch * extent2 * extent2, BM) * filters, 32 * ceil_div(batch * extent3 * extent3, BM) * filters), max(128 * ceil_div(batch * extent5 * extent5, BM) * filters, 16 * ceil_div(batch * extent4 * extent4, BM) * filters)))
+// scratch: a0 float32 (max(max(4 * batch * extent2 * extent2 * filters, batch * extent1 * extent1 * filters), max(8 * batch * extent3 * extent3 * filters, max(16 * batch * extent4 * extent4 * filters, 32 * batch * extent5 * extent5 * filters))))
+// scratch: s0 float32 (max(max(16 * ceil_div(batch * extent2 * extent2, BM) * filters, 4 * ceil_div(batch * extent1 * extent1, BM) * filters), max(32 * ceil_div(batch * extent3 * extent3, BM) * filters, max(64 * ceil_div(batch * extent4 * extent4, BM) * filters, 128 * ceil_div(batch * extent5 * extent5, BM) * filters))))
 // scratch: m0 float32 (64 * filters)
-// scratch: a1 float32 (max(4 * batch * extent2 * extent2 * filters, max(8 * batch * extent3 * extent3 * filters, 16 * batch * extent4 * extent4 * filters)))
-// scratch: a2 float32 (max(4 * batch * extent2 * extent2 * filters, max(8 * batch * extent3 * extent3 * filters, 16 * batch * extent4 * extent4 * filters)))
+// scratch: a1 float32 (max(max(4 * batch * extent2 * extent2 * filters, 8 * batch * extent3 * extent3 * filters), max(16 * batch * extent4 * extent4 * filters, 32 * batch * extent5 * extent5 * filters)))
+// scratch: a2 float32 (max(max(4 * batch * extent2 * extent2 * filters, 8 * batch * extent3 * extent3 * filters), max(16 * batch * extent4 * extent4 * filters, 32 * batch * extent5 * extent5 * filters)))
 // scratch: m1 float32 (64 * filters)
 // tune: BM = 64, 32
 // tune: BN = 64, 32

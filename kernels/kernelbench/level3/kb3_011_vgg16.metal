@@ -28,7 +28,7 @@
 // dispatch: convolve_biased_1_1_0_relu(x = a0, weight = classifier_3_weight, bias = classifier_3_bias, y = a1, height = 1, width = 1, channels = hidden, x_pitch = hidden, filters = hidden, y_pitch = hidden, first = 0) threadgroups=(ceil_div(hidden, BN), ceil_div(batch, BM)) threads=(128)
 // dispatch: convolve_biased_1_1_0(x = a1, weight = classifier_6_weight, bias = classifier_6_bias, height = 1, width = 1, channels = hidden, x_pitch = hidden, filters = classes, y_pitch = classes, first = 0) threadgroups=(ceil_div(classes, BN), ceil_div(batch, BM)) threads=(128)
 // scratch: a0 float32 (max(max(batch * filters * side * side, 2 * batch * extent1 * extent1 * filters), max(4 * batch * extent2 * extent2 * filters, max(8 * batch * extent3 * extent3 * filters, batch * hidden))))
-// scratch: a1 float32 (max(max(batch * filters * side * side, 2 * batch * extent1 * extent1 * filters), max(4 * batch * extent2 * extent2 * filters, max(8 * batch * extent4 * extent4 * filters, batch * hidden))))
+// scratch: a1 float32 (max(max(batch * filters * side * side, 2 * batch * extent1 * extent1 * filters), max(4 * batch * extent2 * extent2 * filters, max(8 * batch * extent3 * extent3 * filters, batch * hidden))))
 // tune: BM = 64, 32
 // tune: BN = 64, 32
 // tune: BK = 16, 8

@@ -14,7 +14,7 @@
 // dispatch: normed_extend_moments_3_1_1_relu(x = y, x_moments = m0, x_weight = layers_4_0_weight, x_bias = layers_4_0_bias, weight = layers_4_2_weight, channels = 4 * growth + channels, x_pitch = 6 * growth + channels, filters = growth, y_pitch = 6 * growth + channels, first = 4 * growth + channels, shares = s0) threadgroups=(ceil_div(growth, BN), ceil_div(batch * height * width, BM)) threads=(128)
 // dispatch: join(shares = s0, moments = m0, count = ceil_div(batch * height * width, BM), channels = growth, first = 4 * growth + channels) threadgroups=(growth) threads=(JOINED)
 // dispatch: normed_extend_3_1_1_relu(x = y, x_moments = m0, x_weight = layers_5_0_weight, x_bias = layers_5_0_bias, weight = layers_5_2_weight, channels = 5 * growth + channels, x_pitch = 6 * growth + channels, filters = growth, y_pitch = 6 * growth + channels, first = 5 * growth + channels) threadgroups=(ceil_div(growth, BN), ceil_div(batch * height * width, BM)) threads=(128)
-// scratch: s0 float32 (4 * ceil_div(batch * height * width, BM) * growth)
+// scratch: s0 float32 (max(4 * ceil_div(batch * height * width, BM) * growth, 4 * ceil_div(batch * height * width, ROWS * DOWN) * channels))
 // scratch: m0 float32 (12 * growth + 2 * channels)
 // tune: BM = 64, 32
 // tune: BN = 64, 32

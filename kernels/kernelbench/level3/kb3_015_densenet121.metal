@@ -139,7 +139,7 @@
 // check: allow few-threadgroups the layer is small
 // dispatch: convolve_biased_1_1_0(x = a0, weight = classifier_weight, bias = classifier_bias, height = 1, width = 1, channels = 32 * growth, x_pitch = 32 * growth, filters = classes, y_pitch = classes, first = 0) threadgroups=(ceil_div(classes, BN), ceil_div(batch, BM)) threads=(128)
 // scratch: a0 float32 (max(max(2 * batch * extent1 * extent1 * growth, 8 * batch * extent3 * extent3 * growth), max(16 * batch * extent4 * extent4 * growth, 32 * batch * extent5 * extent5 * growth)))
-// scratch: s0 float32 (max(max(8 * ceil_div(batch * extent1 * extent1, BM) * growth, 8 * ceil_div(batch * extent2 * extent2, ROWS * DOWN) * growth), max(16 * ceil_div(batch * extent3 * extent3, BM) * growth, max(32 * ceil_div(batch * extent4 * extent4, BM) * growth, 4 * ceil_div(batch * extent5 * extent5, BM) * growth))))
+// scratch: s0 float32 (max(max(8 * ceil_div(batch * extent1 * extent1, BM) * growth, max(8 * ceil_div(batch * extent2 * extent2, ROWS * DOWN) * growth, 16 * ceil_div(batch * extent3 * extent3, BM) * growth)), max(4 * ceil_div(batch * extent2 * extent2, BM) * growth, max(32 * ceil_div(batch * extent4 * extent4, BM) * growth, 64 * ceil_div(batch * extent5 * extent5, BM) * growth))))
 // scratch: m0 float32 (64 * growth)
 // scratch: a1 float32 (max(8 * batch * extent2 * extent2 * growth, max(16 * batch * extent3 * extent3 * growth, 32 * batch * extent4 * extent4 * growth)))
 // tune: BM = 64, 32

@@ -66,7 +66,7 @@
 // dispatch: normed_average_relu(x = a1, x_moments = m0, x_weight = bn_final_weight, x_bias = bn_final_bias, y = a0, pixels = 1, channels = 88 * unit, x_pitch = 88 * unit) threadgroups=(ceil_div(88 * unit, 4 * QUADS), batch) threads=(QUADS, DOWN)
 // dispatch: convolve_biased_1_1_0(x = a0, weight = fc_weight, bias = fc_bias, height = 1, width = 1, channels = 88 * unit, x_pitch = 88 * unit, filters = classes, y_pitch = classes, first = 0) threadgroups=(ceil_div(classes, BN), ceil_div(batch, BM)) threads=(128)
 // scratch: a0 float32 (max(max(6 * batch * extent1 * extent1 * unit, 108 * batch * unit), max(((54 * unit) / 4) * batch, ((6 * unit) / 4) * batch)))
-// scratch: s0 float32 (max(24 * ceil_div(batch * extent1 * extent1, BM) * unit, 432 * ceil_div(batch, BM) * unit))
+// scratch: s0 float32 (max(max(24 * ceil_div(batch * extent1 * extent1, BM) * unit, 24 * ceil_div(batch * extent1 * extent1, ROWS * DOWN) * unit), max(432 * ceil_div(batch, BM) * unit, 432 * ceil_div(batch, ROWS * DOWN) * unit)))
 // scratch: m0 float32 (216 * unit)
 // scratch: a1 float32 (max(6 * batch * extent1 * extent1 * unit, 108 * batch * unit))
 // tune: BM = 64, 32

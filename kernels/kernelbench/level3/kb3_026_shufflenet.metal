@@ -121,7 +121,7 @@
 // dispatch: normed_average_relu(x = a0, x_moments = m0, x_weight = bn5_weight, x_bias = bn5_bias, y = a1, pixels = extent2 * extent2, channels = head, x_pitch = head) threadgroups=(ceil_div(head, 4 * QUADS), batch) threads=(QUADS, DOWN)
 // dispatch: convolve_biased_1_1_0(x = a1, weight = fc_weight, bias = fc_bias, height = 1, width = 1, channels = head, x_pitch = head, filters = classes, y_pitch = classes, first = 0) threadgroups=(ceil_div(classes, BN), ceil_div(batch, BM)) threads=(128)
 // scratch: a0 float32 (max(batch * extent2 * extent2 * head, max(48 * batch * extent2 * extent2 * unit, 24 * batch * extent1 * extent1)))
-// scratch: s0 float32 (max(4 * ceil_div(batch * extent2 * extent2, BM) * head, max(192 * ceil_div(batch * extent2 * extent2, BM) * unit, 96 * ceil_div(batch * extent1 * extent1, BM))))
+// scratch: s0 float32 (max(max(4 * ceil_div(batch * extent2 * extent2, BM) * head, 192 * ceil_div(batch * extent2 * extent2, BM) * unit), max(48 * ceil_div(batch * extent2 * extent2, ROWS * DOWN) * unit, 96 * ceil_div(batch * extent1 * extent1, BM))))
 // scratch: m0 float32 (max(2 * head, 96 * unit))
 // scratch: a1 float32 (max(48 * batch * extent2 * extent2 * unit, batch * head))
 // scratch: a2 float32 (48 * batch * extent2 * extent2 * unit)
