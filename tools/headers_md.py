@@ -116,6 +116,10 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
         {
             "attention": "attention",
             "sights": "attention",
+            "layer_dispatches": "kernelbench/level3/kb3_032_convolutional_vision_transformer",
+            "window_tokens": "kernelbench/level3/kb3_029_swin_mlp",
+            "window_attention": "kernelbench/level3/kb3_030_swin_transformer_v2",
+            "swin_dispatches": "kernelbench/level3/kb3_029_swin_mlp",
             "encoder_dispatches": "kernelbench/level3/kb3_032_convolutional_vision_transformer",
             "merged_attention": "kernelbench/level3/kb3_043_mingpt_causal_attention",
             "tensor_attention": "families/attention/sdpa_causal.metal4",

@@ -8,23 +8,21 @@
 
 namespace metalbench {
 
-// Elements less the mean of their column, over its deviation, times a weight and plus a bias.
-// Moments are those of pixel_norm.h.
+// A norm over columns without a bias, which shifts a column and no softmax of it: elements less the
+// mean, over the deviation, times a weight. Moments are those of pixel_norm.h.
 struct StandardColumns {
   device const float* matrix;
   device const float* moments;
   device const float* weight;
-  device const float* bias;
   uint cols;
 
   // What quads of a column share.
   struct Column {
     float4 mean;
     float4 scale;
-    float4 bias;
   };
   Column column(uint first) const {
-    Column found = {0.0f, load_quad(weight, first, cols), load_quad(bias, first, cols)};
+    Column found = {0.0f, load_quad(weight, first, cols)};
     UNROLLED
     for (uint i = 0; i < 4; ++i) {
       const float2 moment = ((device const float2*)moments)[min(first + i, cols - 1)];
@@ -34,7 +32,7 @@ struct StandardColumns {
     return found;
   }
   float4 quad(uint row, uint first, Column of) const {
-    return fma(load_quad(matrix + ulong(row) * cols, first, cols) - of.mean, of.scale, of.bias);
+    return (load_quad(matrix + ulong(row) * cols, first, cols) - of.mean) * of.scale;
   }
 };
 

@@ -39,6 +39,31 @@ inline void store_norm_row(device const float* x, device const float* weight,
                                            Place{lane, lane, 0});
 }
 
+// A `Put` (rows.h) that adds to a row what it gets times a weight and plus a bias for each column.
+struct AddWeighted {
+  static constant constexpr bool kIsWhole = false;
+  device float* y;
+  device const float* weight;
+  device const float* bias;
+  uint cols;
+
+  template <bool Full>
+  void put(uint column, float4 v) const {
+    v = fma(v, load_quad<false, Full>(weight, column, cols),
+            load_quad<false, Full>(bias, column, cols));
+    store_quad<false, Full>(y, column, cols, load_quad<false, Full>(y, column, cols) + v);
+  }
+};
+
+// A row of y += norm(x) weight + bias.
+inline void add_norm_row(device const float* x, device const float* weight,
+                         device const float* bias, device float* y, uint row, uint cols, float eps,
+                         threadgroup MomentMemory<1>& memory, uint lane) {
+  const AddWeighted to = {y + ulong(row) * cols, weight, bias, cols};
+  standardise_row_into<32, kLayerNormKeep>(row_of(x, row, cols), to, eps, memory,
+                                           Place{lane, lane, 0});
+}
+
 // A source (tile_sources.h): the rows of a matrix, standardised by their `moments`, times the
 // weight and plus the bias of each column.
 struct StandardRows {

@@ -20,7 +20,7 @@ def double_conv(nn, x, name, filters):
     cpu=dict(batch=1, height=16, width=32, channels=8, filters=4, classes=4),
     paper=dict(batch=8, height=64, width=512, channels=8, filters=64, classes=4),
     multiples=dict(height=16, width=16),
-    depth=30,
+    depth=100,
 )
 def kb3_045_unet_softmax(nn, x):
     skips = []
