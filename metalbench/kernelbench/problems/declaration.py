@@ -15,6 +15,7 @@ from metalbench.errors import DeclarationError
 from metalbench.expression import Expression, parse
 from metalbench.kernelbench.problems import on_mlx, on_numpy
 from metalbench.kernelbench.problems.layers import Costs, Layers
+from metalbench.kernelbench.problems.on_torch import TorchOperations
 from metalbench.kernelbench.problems.parameters import Initial, TracedOutput, input_of
 from metalbench.task import Input, Task, task
 from metalbench.task.declaration import Sizes
@@ -74,8 +75,8 @@ class Problem:
         several = results if isinstance(results, tuple) else (results,)
         return Trace(found, tuple(tuple(each.shape) for each in several), nn.costs)
 
-    def run(self, on: ModuleType, arrays: Mapping[str, Any]) -> Any:
-        """Run the body on inputs and parameters of MLX or NumPy."""
+    def run(self, on: ModuleType | TorchOperations, arrays: Mapping[str, Any]) -> Any:
+        """Run the body on inputs and parameters of MLX, NumPy or PyTorch."""
         shapes = tuple(tuple(each.shape) for each in arrays.values())
         if shapes not in self.known:
             for extents in self.sizes.values():
@@ -172,7 +173,7 @@ class problem:  # noqa: N801 - a decorator
 
     def _declare(self, known: Problem, asked: Mapping[str, Input]) -> Task:
         """Return the task, but for what it costs."""
-        reference, exact, scale = self._functions(known, asked)
+        reference, exact, scale, by_torch = self._functions(known, asked)
         sizes = known.sizes
         return task(
             sizes=sizes,
@@ -187,12 +188,13 @@ class problem:  # noqa: N801 - a decorator
             multiples=self.multiples,
             draw=self.draw or (_drawing(sizes, self.divides) if self.divides else None),
             baseline="mlx",
+            torch=by_torch,
         )(reference)
 
     def _functions(
         self, known: Problem, asked: Mapping[str, Input]
-    ) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
-        """Reference, oracle and scale, with the arguments of the task."""
+    ) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
+        """Reference, oracle, scale and PyTorch's form, with the arguments of the task."""
         plain = known if self.oracle is None else replace(known, body=self.oracle)
 
         def reference(*arrays: Any, **by_name: Any) -> Any:
@@ -211,11 +213,16 @@ class problem:  # noqa: N801 - a decorator
                 depth = depth(**{name: given[name] for name in self.inputs})
             return depth * np.maximum(np.abs(exact(*arrays, **by_name)), self.magnitude)
 
+        def by_torch(torch: Any, *arrays: Any) -> Any:
+            device = arrays[0].device
+            return known.run(TorchOperations(torch, device), _bind(asked, arrays, {}))
+
+        names = [*asked, *(self.constants or {})]
         for each in (reference, exact, scale):
-            named = _signature([*asked, *(self.constants or {})])
-            each.__signature__ = named  # type: ignore[attr-defined]
+            each.__signature__ = _signature(names)  # type: ignore[attr-defined]
+        by_torch.__signature__ = _signature(["torch", *names])  # type: ignore[attr-defined]
         reference.__name__, reference.__doc__ = known.body.__name__, _description(known.body)
-        return reference, exact, scale
+        return reference, exact, scale, by_torch
 
 
 # By name: those declared so far, with the problem's own extents.

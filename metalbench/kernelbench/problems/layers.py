@@ -11,7 +11,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -54,7 +53,7 @@ class Layers:
 
     def __init__(
         self,
-        on: ModuleType,
+        on: Any,
         sizes: Mapping[str, int],
         arrays: Mapping[str, Any] | None = None,
         make: Callable[[str, tuple[int, ...], Initial], Any] | None = None,
