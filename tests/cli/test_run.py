@@ -85,16 +85,18 @@ def test_run_of_a_suite_lists_tasks_without_a_kernel(
     from metalbench.kernel.library import find as find_all
 
     def find(names: Any, set_name: str | None, folders: Any) -> list[Any]:
-        wanted = ("kb1_019_relu", "kb3_001_mlp")
+        wanted = ("kb1_019_relu", "kb4_001_gpt_neo_2p7b_bs32_seq256")
         return [each for each in find_all(names, set_name, folders) if each.name in wanted]
 
     monkeypatch.setattr("metalbench.kernel.library.find", find)
     result = shell("run", "--set", "kernelbench", "--size", "small")
     assert result.exit_code == 0, result.output
     assert "1 of 1 correct" in result.stdout
-    assert "No kernel yet for 1 of 2 tasks: kb3_001_mlp" in result.stdout
-    result = shell("run", "kb3_001_mlp")
-    assert "no kernel; write kb3_001_mlp.metal" in " ".join(result.stdout.split())
+    assert "No kernel yet for 1 of 2 tasks: kb4_001_gpt_neo_2p7b_bs32_seq256" in result.stdout
+    result = shell("run", "kb4_001_gpt_neo_2p7b_bs32_seq256")
+    assert "no kernel; write kb4_001_gpt_neo_2p7b_bs32_seq256.metal" in " ".join(
+        result.stdout.split()
+    )
 
 
 def test_a_suite_without_a_kernel_is_a_message(shell: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,9 +106,9 @@ def test_a_suite_without_a_kernel_is_a_message(shell: Any, monkeypatch: pytest.M
         return [each for each in find_all(names, set_name, folders) if each.unsolved]
 
     monkeypatch.setattr("metalbench.kernel.library.find", find)
-    result = shell("run", "--set", "kernelbench/level3")
+    result = shell("run", "--set", "kernelbench/level4")
     assert result.exit_code == 2
-    assert "none of the 50 tasks of kernelbench/level3 has a kernel" in result.output
+    assert "none of the 20 tasks of kernelbench/level4 has a kernel" in result.output
 
 
 def test_fail_fast_stops_at_the_first(shell: Any) -> None:

@@ -213,11 +213,11 @@ def test_a_file_may_name_the_kernel_of_another_task(folder):
 
 
 def test_problems_of_suites_are_marked_as_unsolved(tmp_path):
-    (tmp_path / "kb3_001_mlp.metal").write_text(HEADER.format("Mine"))
-    assert Library().entry("kb3_001_mlp").unsolved
+    (tmp_path / "kb4_001_gpt_neo_2p7b_bs32_seq256.metal").write_text(HEADER.format("Mine"))
+    assert Library().entry("kb4_001_gpt_neo_2p7b_bs32_seq256").unsolved
     library = Library([tmp_path])
-    assert not library.entry("kb3_001_mlp").unsolved
-    assert library.entry("kb3_001_mlp").kernel().description == "Mine."
+    assert not library.entry("kb4_001_gpt_neo_2p7b_bs32_seq256").unsolved
+    assert library.entry("kb4_001_gpt_neo_2p7b_bs32_seq256").kernel().description == "Mine."
     assert not library.entry("kb1_100_hinge_loss").unsolved
     assert not library.entry("relu").unsolved
 
