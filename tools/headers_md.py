@@ -54,6 +54,7 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
             "sort": "sort",
             "cut": "families/random/top_k_mask",
             "ranks": "families/random/top_k_mask",
+            "sampling": "families/random/sample_token",
             "array_sum": "array_sum",
             "radix": "families/reduction/sort_long_half",
             "radix_dispatches": "families/reduction/sort_long",
@@ -132,6 +133,8 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
             "split_decode": "families/attention/sdpa_decode_fp8",
             "partials": "families/attention/merge_partials",
             "quantised_cache": "families/attention/sdpa_decode_fp8",
+            "paged_cache": "families/attention/sdpa_prefix_paged",
+            "packed_texts": "families/attention/sdpa_varlen",
         },
     ),
     "quantised": (

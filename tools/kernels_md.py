@@ -335,13 +335,14 @@ EXPECTED: dict[str, tuple[Expectation, ...]] = {
     "attention": (
         Expectation(
             "prefill",
-            "sdpa_bidirectional sdpa_bool_mask sdpa_causal sdpa_prefix_block sdpa_sinks",
+            "sdpa_bidirectional sdpa_bool_mask sdpa_causal sdpa_prefix_block sdpa_sinks "
+            "sdpa_varlen",
             "0.55-0.75 in half types; 0.7-0.85 in float32",
             "Each fragment of K and V feeds one product; scores pass through threadgroup memory",
         ),
         Expectation(
             "windows",
-            "sdpa_window",
+            "sdpa_window sdpa_window_sinks",
             "1-8",
             "Blocks that are not seen are skipped; MLX makes a mask",
         ),
@@ -353,8 +354,20 @@ EXPECTED: dict[str, tuple[Expectation, ...]] = {
         ),
         Expectation("mla_prefill", "mla_prefill", "0.8-1.3", "One dispatch; MLX does not fuse it"),
         Expectation(
+            "heads of 256 and 512 dims, soft-capping, mla_decode",
+            "sdpa_causal256 sdpa_causal512 sdpa_softcap sdpa_softcap_window mla_decode",
+            "1-3",
+            "No matrix of scores; MLX composes products and a softmax",
+        ),
+        Expectation(
+            "prefill over quantised and paged caches",
+            "qsdpa_prefix_block4 qsdpa_prefix_block8 sdpa_prefix_paged",
+            "0.6-1.5",
+            "No copy of the cache; MLX dequantises or gathers it first",
+        ),
+        Expectation(
             "sdpa_decode, of one threadgroup a head",
-            "sdpa_decode sdpa_decode_sinks sdpa_decode_window",
+            "sdpa_decode sdpa_decode_sinks sdpa_decode_softcap* sdpa_decode_window*",
             "1.0-1.3",
             "0.5 on Max and Ultra: a threadgroup a head is too few",
         ),
@@ -367,7 +380,7 @@ EXPECTED: dict[str, tuple[Expectation, ...]] = {
         Expectation("merge_partials", "merge_partials", "2-4", "One pass; MLX composes several"),
         Expectation(
             "decoding over quantised and paged caches",
-            "qsdpa_* sdpa_decode_fp8 sdpa_decode_paged",
+            "qsdpa_decode* sdpa_decode_fp8 sdpa_decode_paged",
             "2-4",
             "Registers only; MLX dequantises first",
         ),
@@ -378,6 +391,12 @@ EXPECTED: dict[str, tuple[Expectation, ...]] = {
             "kv_append kv_append_fp8 kv_append_paged kv_append_quant* kv_ring_update",
             "1.0; more for few bits",
             "In place, as a donated slice update; MLX quantises in a separate pass",
+        ),
+        Expectation(
+            "kv_step",
+            "kv_step kv_step_paged kv_step_quant*",
+            "1.2-3",
+            "Rows behind the position are not read; MLX masks them",
         ),
         Expectation(
             "kv_dequant, kv_gather_pages",
@@ -497,6 +516,18 @@ EXPECTED: dict[str, tuple[Expectation, ...]] = {
             "Up to 1024 threads a row; no sort",
         ),
         Expectation("repetition_penalty", "repetition_penalty", "1-2", "One pass over the row"),
+        Expectation(
+            "samplers in one dispatch",
+            "sample_*",
+            "5-20",
+            "Two reads of the logits; MLX sorts them and makes five arrays of their size",
+        ),
+        Expectation(
+            "speculative_verify, speculative_greedy",
+            "speculative_*",
+            "1-3",
+            "Probabilities are not stored",
+        ),
     ),
     "convolution": (
         Expectation(

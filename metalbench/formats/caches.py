@@ -14,8 +14,19 @@ import numpy as np
 
 from metalbench.formats.encodings import Affine
 from metalbench.formats.inputs import quantised
-from metalbench.task import Input, Task, coarse, distinct, even, normal, output, sparse, task
-from metalbench.task.attention import attention_weights, mix_values
+from metalbench.task import (
+    Input,
+    Task,
+    coarse,
+    distinct,
+    even,
+    integers,
+    normal,
+    output,
+    sparse,
+    task,
+)
+from metalbench.task.attention import attend, attention_weights, mix_values
 
 Array = np.ndarray[Any, Any]
 GROUP = 64
@@ -158,10 +169,10 @@ def cache_inputs(bits: int) -> Mapping[str, Input]:
     )
 
 
-def traffic(bits: int, keys: str = "keys") -> str:
+def traffic(bits: int, keys: str = "keys", queries: str = "heads") -> str:
     """Return the bytes of traffic: `keys` rows of codes, scales and biases, queries, output."""
     row = f"(dims * {bits} / 8 + 2 * dims / {GROUP} * itemsize)"
-    return f"2 * kv_heads * {keys} * {row} + 2 * heads * dims * itemsize"
+    return f"2 * kv_heads * {keys} * {row} + 2 * {queries} * dims * itemsize"
 
 
 def draw_decoding_size(random: np.random.Generator) -> dict[str, int]:
@@ -214,3 +225,153 @@ def _product(bits: int, x: Any, rows: Sequence[Any], *, transpose: bool) -> Any:
     return mx.quantized_matmul(
         x, words, scales, biases, transpose=transpose, group_size=GROUP, bits=bits
     )
+
+
+# Attention of a block of new tokens over a quantised cache that holds them and what came before.
+
+PREFIX_SIZES = dict(
+    small=dict(heads=4, kv_heads=2, tokens=8, before=21, dims=64),
+    odd1=dict(heads=3, kv_heads=1, tokens=37, before=5, dims=192),
+    odd2=dict(heads=2, kv_heads=2, tokens=1, before=130, dims=256),
+    seed=dict(heads=8, kv_heads=2, tokens=32, before=500, dims=128),
+    large=dict(heads=32, kv_heads=8, tokens=512, before=8192, dims=128),
+)
+
+
+def prefix_inputs(bits: int) -> Mapping[str, Input]:
+    """Queries (tokens, heads, dims), and keys and values in parts."""
+    gentle = (even(), coarse(), sparse())
+    dims = ("kv_heads", "before + tokens", "dims")
+    form = Affine(bits, GROUP)
+    return dict(
+        q=normal("tokens", "heads", "dims").only(*gentle),
+        **quantised(*dims, format=form, name="k", plain=normal(*dims).only(*gentle)),
+        **quantised(*dims, format=form, name="v", plain=normal(*dims).only(*gentle)),
+    )
+
+
+def draw_prefix_size(random: np.random.Generator) -> dict[str, int]:
+    """Return a size whose heads share keys evenly, of whole groups."""
+    return dict(
+        heads=4,
+        kv_heads=int(2 ** random.integers(0, 3)),
+        tokens=int(random.integers(1, 65)),
+        before=int(random.integers(1, 513)),
+        dims=GROUP * int(random.integers(1, 4)),
+    )
+
+
+def read_block_exactly(
+    bits: int, q: Array, k: Sequence[Array], v: Sequence[Array], *, sizes: bool = False
+) -> Array:
+    """Return the causal attention (tokens, heads, dims); with `sizes`, the error scale."""
+    form = Affine(bits, GROUP)
+    keys = form.dequantised(*k)
+    values = form.magnitudes(*v) if sizes else form.dequantised(*v)
+    seen = np.tri(len(q), keys.shape[1], keys.shape[1] - len(q)) > 0
+    return attend(q.swapaxes(0, 1), keys, values, seen=seen, sizes=sizes).swapaxes(0, 1)
+
+
+def read_block_with_mlx(bits: int, q: Any, k: Sequence[Any], v: Sequence[Any]) -> Any:
+    """Return the same by MLX's attention over keys and values that it dequantises first."""
+    keys, values = (
+        mx.dequantize(words, scales, biases, group_size=GROUP, bits=bits)[None]
+        for words, scales, biases in (k, v)
+    )
+    y = mx.fast.scaled_dot_product_attention(
+        q.swapaxes(0, 1)[None], keys, values, scale=1 / math.sqrt(q.shape[-1]), mask="causal"
+    )
+    return y[0].swapaxes(0, 1)
+
+
+# A step of decoding: a new key and value into quantised caches, and attention up to them.
+
+STEP_SIZES = dict(
+    small=dict(heads=4, kv_heads=2, length=37, dims=64),
+    odd1=dict(heads=3, kv_heads=1, length=53, dims=192),
+    odd2=dict(heads=5, kv_heads=1, length=130, dims=256),
+    seed=dict(heads=16, kv_heads=4, length=600, dims=128),
+    large=dict(heads=32, kv_heads=8, length=32768, dims=128),
+)
+PARTS = ("", "_scales", "_biases")
+
+
+def step_inputs(bits: int) -> Mapping[str, Input]:
+    """Queries, caches of keys and values in parts, new rows of both, and their position."""
+    gentle = (even(), coarse(), sparse())
+    dims = ("kv_heads", "length", "dims")
+    form = Affine(bits, GROUP)
+    return dict(
+        q=normal("heads", "dims").only(*gentle),
+        **quantised(*dims, format=form, name="k", plain=normal(*dims).only(*gentle)),
+        **quantised(*dims, format=form, name="v", plain=normal(*dims).only(*gentle)),
+        k_new=normal("kv_heads", "dims").only(*gentle),
+        v_new=normal("kv_heads", "dims").only(*gentle),
+        position=integers(1, low="length / 2", high="length"),
+    )
+
+
+def step_outputs(bits: int) -> Mapping[str, Any]:
+    """The output `y` (heads, dims), and both caches in parts: `y_k`, `y_k_scales`, ..."""
+    words = output("kv_heads", "length", f"dims * {bits} / 32", dtype="uint32")
+    groups = output("kv_heads", "length", f"dims / {GROUP}")
+    arrays = (words, groups, groups)
+    return dict(
+        y=output("heads", "dims"),
+        **{f"y_k{part}": each for part, each in zip(PARTS, arrays, strict=True)},
+        **{f"y_v{part}": each for part, each in zip(PARTS, arrays, strict=True)},
+    )
+
+
+# Which input becomes which output.
+STEP_INOUT = {f"{name}{part}": f"y_{name}{part}" for name in "kv" for part in PARTS}
+
+
+def step_traffic(bits: int, rows: str) -> str:
+    """Return the bytes of traffic of `rows` rows of each cache, queries, output and new rows."""
+    row = f"(dims * {bits} / 8 + 2 * dims / {GROUP} * itemsize)"
+    return f"2 * kv_heads * ({rows} * {row} + dims * itemsize) + 2 * heads * dims * itemsize + 4"
+
+
+def draw_step_size(random: np.random.Generator) -> dict[str, int]:
+    """Return a size whose heads share keys evenly, of whole groups."""
+    size = draw_decoding_size(random)
+    return dict(length=size.pop("keys"), **size)
+
+
+def step_exactly(
+    bits: int,
+    q: Array,
+    caches: Sequence[Sequence[Array]],
+    new: Sequence[Array],
+    position: Array,
+    *,
+    sizes: bool = False,
+) -> Any:
+    """Return the output and the six parts of both caches; with `sizes`, the error scale."""
+    form = Affine(bits, GROUP)
+    at = position.astype(np.int64)
+    k, v = (
+        place_rows([part.copy() for part in cache], form.quantised(rows[None]), at)
+        for cache, rows in zip(caches, new, strict=True)
+    )
+    seen = slice(0, int(at[0]) + 1)
+    y = decode_exactly(bits, q, k, v, rows=seen, sizes=sizes)
+    parts = (*k, *v)
+    return (y, *(np.abs(part) if sizes else part for part in parts))
+
+
+def step_with_mlx(
+    bits: int, q: Any, caches: Sequence[Sequence[Any]], new: Sequence[Any], position: Any
+) -> Any:
+    """Return the same by MLX."""
+    k, v = (
+        place_rows(
+            [mx.array(part) for part in cache],
+            mx.quantize(rows[None], group_size=GROUP, bits=bits),
+            position,
+        )
+        for cache, rows in zip(caches, new, strict=True)
+    )
+    y = decode_with_mlx(bits, q, k, v, mask=mx.arange(k[0].shape[1]) <= position)
+    return (y, *k, *v)

@@ -124,6 +124,12 @@ def prefill_inputs() -> Mapping[str, Input]:
     )
 
 
+def see_window(tokens: int, width: int) -> Array:
+    """Return whether a query (row) sees a key: the last `width` tokens up to itself."""
+    behind = np.arange(tokens)[:, None] - np.arange(tokens)
+    return np.asarray((behind >= 0) & (behind < width))
+
+
 def draw_prefill_size(random: np.random.Generator) -> dict[str, int]:
     """Return a size whose heads share keys evenly."""
     kv_heads = int(random.integers(1, 4))
@@ -143,18 +149,22 @@ def attend(
     seen: Array | None = None,
     bias: Array | None = None,
     sinks: Array | None = None,
+    cap: float | None = None,
     sizes: bool = False,
 ) -> Array:
     """Return the attention (heads, queries, value dims) of `q` (heads, queries, dims), `k`, `v`.
 
     `seen` (queries, keys) masks keys; each query sees at least one. `bias` (heads, queries, keys)
-    is added to scores. `sinks` (heads) are logits without a value. With `sizes`, return the error
-    scale instead: sums of absolute terms times 1 + the largest score.
+    is added to scores. `sinks` (heads) are logits without a value. Scores s become
+    cap tanh(s / cap) if `cap` is given. With `sizes`, return the error scale instead: sums of
+    absolute terms times 1 + the largest score.
     """
     shared = len(q) // len(k)
     found = np.empty_like(q, shape=(*q.shape[:-1], v.shape[-1]), order="C")
     for h in range(len(q)):
         scores = q[h] @ k[h // shared].T / math.sqrt(q.shape[-1])
+        if cap is not None:
+            scores = cap * np.tanh(scores / cap)
         if bias is not None:
             scores = scores + bias[h]
         if seen is not None:

@@ -5,7 +5,7 @@
 // tune: TG = 256, 64, 128, 512, 1024
 // defaults: cuda TG = 1024
 // dtypes: float32, float16, bfloat16
-// limits: dims <= 256, heads % kv_heads == 0
+// limits: dims <= 512, dims / 257 * (dims % 4) == 0, heads % kv_heads == 0
 #include "metalbench/decode.h"
 using namespace metal;
 using namespace metalbench;
@@ -18,6 +18,6 @@ using namespace metalbench;
   using Attention = Decode<TG / 32>;
   threadgroup Attention::Memory memory;
   const ulong first = ulong(head / (heads / kv_heads)) * keys * dims;
-  Attention::attend(q + head * dims, k + first, v + first, y + head * dims, AllKeys{keys}, dims,
+  Attention::attend<512>(q + head * dims, k + first, v + first, y + head * dims, AllKeys{keys}, dims,
                     -INFINITY, memory, {thread_index, lane, simdgroup});
 }

@@ -17,7 +17,11 @@ from metalbench.task.attention import (
 
 
 @task(
-    sizes=DECODING_SIZES,
+    sizes=dict(
+        DECODING_SIZES,
+        odd3=dict(heads=4, kv_heads=2, keys=45, dims=300),
+        dims512=dict(heads=8, kv_heads=4, keys=4096, dims=512),
+    ),
     gpu_headlines=("large",),
     inputs=decoding_inputs(),
     outputs=dict(y=output("heads", "dims")),

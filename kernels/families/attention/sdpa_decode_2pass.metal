@@ -10,12 +10,13 @@
 // tune: TG = 128, 64, 256
 // defaults: cuda SHARED = 2, SPAN = 1024
 // dtypes: float32, float16, bfloat16
-// limits: dims <= 256, heads % kv_heads == 0
+// limits: dims <= 512, dims / 257 * (dims % 4) == 0, heads % kv_heads == 0
 #include "metalbench/split_decode.h"
 #include "metalbench/tiles.h"
 using namespace metalbench;
 
 constant constexpr uint FEWER = (SHARED + 1) / 2;
+constant constexpr uint FEWEST = (SHARED + 3) / 4;
 
 // The queries of a threadgroup over its span of keys.
 template <uint Queries, uint MaxDims, typename Cache>
@@ -38,8 +39,10 @@ struct Span {
     uint3 group [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
   using Whole = Span<SHARED, 128, WholeRowCache<DTYPE>>;
   using Any = Span<FEWER, 256, RowCache<DTYPE>>;
+  using Wide = Span<FEWEST, 512, WholeRowCache<DTYPE>>;
   threadgroup Whole::Decode::Memory whole_memory;
   threadgroup Any::Decode::Memory any_memory;
+  threadgroup Wide::Decode::Memory wide_memory;
   const uint shared = heads * queries / kv_heads;
   const uint spans = (keys + SPAN - 1) / SPAN;
   const ulong rows = ulong(group.y) * (keys + spare) * dims;
@@ -51,11 +54,16 @@ struct Span {
   if (dims <= 128 && dims % 4 == 0) {
     Whole::attend(q + own * dims, {k + rows, v + rows, dims}, span, to, group.z, first, shared,
                   whole_memory, PLACE);
-  } else {
+  } else if (dims <= 256) {
     // Two quads a lane take twice the registers: half the queries at a time.
     for (uint i = 0; i < SHARED && first + i < shared; i += FEWER) {
       Any::attend(q + own * dims, {k + rows, v + rows, dims}, span, to, group.z, first + i,
                   min(shared, first + SHARED), any_memory, PLACE);
+    }
+  } else {
+    for (uint i = 0; i < SHARED && first + i < shared; i += FEWEST) {
+      Wide::attend(q + own * dims, {k + rows, v + rows, dims}, span, to, group.z, first + i,
+                   min(shared, first + SHARED), wide_memory, PLACE);
     }
   }
 }

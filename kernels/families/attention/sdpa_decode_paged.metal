@@ -13,23 +13,10 @@
 // defaults: cuda SHARED = 4
 // dtypes: float32, float16, bfloat16
 // limits: dims <= 256, heads % kv_heads == 0
+#include "metalbench/paged_cache.h"
 #include "metalbench/split_decode.h"
 #include "metalbench/tiles.h"
 using namespace metalbench;
-
-struct PagedCache {
-  using Four = float4;
-  device const DTYPE* k;
-  device const DTYPE* v;
-  device const uint* table;
-  uint page;
-  uint pitch;  // from a page to the next
-  uint dims;
-  ulong row(uint i) const { return ulong(table[i / page]) * pitch + i % page * dims; }
-  float4 key(uint i, uint column) const { return load_quad(k + row(i), column, dims); }
-  float4 value(uint i, uint column) const { return load_quad(v + row(i), column, dims); }
-  bool seen(uint) const { return true; }
-};
 
 [[kernel, max_total_threads_per_threadgroup(TG)]] void attend(
     device const DTYPE* q, device const DTYPE* k, device const DTYPE* v, device const uint* table,
@@ -44,8 +31,8 @@ struct PagedCache {
   const ulong rows = ulong(group.y % kv_heads) * page * dims;
   const ulong own = ulong(group.y) * shared;
   Decode decode(q + own * dims, group.x * SHARED, shared, dims, PLACE);
-  const PagedCache cache = {
-      k + rows, v + rows, table + ulong(text) * most, page, kv_heads * page * dims, dims};
+  const PagedCache<DTYPE> cache = {
+      {k + rows, table + ulong(text) * most, Divisor::of(page), kv_heads * page * dims, dims}, v + rows};
   decode.walk(cache, group.z * SPAN, min(keys[text], (group.z + 1) * SPAN), PLACE);
   device float2* levels = (device float2*)level;
   decode.store({partial + own * spans * dims, levels + own * spans, spans, dims}, group.z,

@@ -3,16 +3,15 @@
 import math
 
 import mlx.core as mx
-import numpy as np
 
 from metalbench.task import output, task
-from metalbench.task.attention import PREFILL_SIZES, attend, draw_prefill_size, prefill_inputs
-
-
-def window(tokens, width):
-    """Whether a query (row) sees a key."""
-    behind = np.arange(tokens)[:, None] - np.arange(tokens)
-    return (behind >= 0) & (behind < width)
+from metalbench.task.attention import (
+    PREFILL_SIZES,
+    attend,
+    draw_prefill_size,
+    prefill_inputs,
+    see_window,
+)
 
 
 @task(
@@ -22,8 +21,8 @@ def window(tokens, width):
     outputs=dict(y=output("heads", "tokens", "dims")),
     draw=draw_prefill_size,
     constants=dict(width=64),
-    oracle=lambda q, k, v, width: attend(q, k, v, seen=window(q.shape[1], width)),
-    scale=lambda q, k, v, width: attend(q, k, v, seen=window(q.shape[1], width), sizes=True),
+    oracle=lambda q, k, v, width: attend(q, k, v, seen=see_window(q.shape[1], width)),
+    scale=lambda q, k, v, width: attend(q, k, v, seen=see_window(q.shape[1], width), sizes=True),
     dtypes=("float32", "float16", "bfloat16"),
     flops="4 * heads * tokens * min(tokens, 64) * dims",
     baseline="mx.fast.scaled_dot_product_attention(mask=)",

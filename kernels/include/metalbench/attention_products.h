@@ -17,15 +17,12 @@ using namespace metal;
 // 8 x 8 matrices of dims.
 constant constexpr uint kAttentionStep = 4;
 
-// The scores of the first 8 * KeyBlocks keys, in the first `blocks` matrices of a query's dims.
-template <uint Pitch, uint ScorePitch, uint KeyBlocks, typename T, uint MaxBlocks>
-INLINED inline void score_keys(thread const simdgroup_matrix<T, 8, 8> (&query)[MaxBlocks],
-                               uint blocks, threadgroup const T* keys, threadgroup float* scores) {
-  simdgroup_float8x8 sums[KeyBlocks];
-  UNROLLED
-  for (uint c = 0; c < KeyBlocks; ++c) {
-    sums[c] = make_filled_simdgroup_matrix<float, 8, 8>(0.0f);
-  }
+// Adds to the scores of the first 8 * KeyBlocks keys, by the first `blocks` matrices of a query's
+// dims.
+template <uint Pitch, uint KeyBlocks, typename T, uint MaxBlocks>
+INLINED inline void add_scores(thread simdgroup_float8x8 (&sums)[KeyBlocks],
+                               thread const simdgroup_matrix<T, 8, 8> (&query)[MaxBlocks],
+                               uint blocks, threadgroup const T* keys) {
   UNROLLED
   for (uint step = 0; step < MaxBlocks; step += kAttentionStep) {
     if (step < blocks) {
@@ -40,6 +37,41 @@ INLINED inline void score_keys(thread const simdgroup_matrix<T, 8, 8> (&query)[M
       }
     }
   }
+}
+
+// The same of queries in threadgroup memory, whose rows are QueryPitch elements apart.
+template <uint Pitch, uint QueryPitch, uint MaxBlocks, typename T, uint KeyBlocks>
+INLINED inline void add_scores(thread simdgroup_float8x8 (&sums)[KeyBlocks],
+                               threadgroup const T* queries, uint blocks,
+                               threadgroup const T* keys) {
+  UNROLLED
+  for (uint step = 0; step < MaxBlocks; step += kAttentionStep) {
+    if (step < blocks) {
+      UNROLLED
+      for (uint j = step; j < step + kAttentionStep; ++j) {
+        simdgroup_matrix<T, 8, 8> query;
+        simdgroup_load(query, queries + 8 * j, QueryPitch);
+        UNROLLED
+        for (uint c = 0; c < KeyBlocks; ++c) {
+          simdgroup_matrix<T, 8, 8> key;
+          simdgroup_load(key, keys + 8 * c * Pitch + 8 * j, Pitch, ulong2(0), true);
+          simdgroup_multiply_accumulate(sums[c], query, key, sums[c]);
+        }
+      }
+    }
+  }
+}
+
+// The scores of the first 8 * KeyBlocks keys to threadgroup memory.
+template <uint Pitch, uint ScorePitch, uint KeyBlocks, typename T, uint MaxBlocks>
+INLINED inline void score_keys(thread const simdgroup_matrix<T, 8, 8> (&query)[MaxBlocks],
+                               uint blocks, threadgroup const T* keys, threadgroup float* scores) {
+  simdgroup_float8x8 sums[KeyBlocks];
+  UNROLLED
+  for (uint c = 0; c < KeyBlocks; ++c) {
+    sums[c] = make_filled_simdgroup_matrix<float, 8, 8>(0.0f);
+  }
+  add_scores<Pitch>(sums, query, blocks, keys);
   UNROLLED
   for (uint c = 0; c < KeyBlocks; ++c) {
     simdgroup_store(sums[c], scores + 8 * c, ScorePitch);

@@ -74,20 +74,21 @@ struct PassingRows {
         is_whole(cols % kStep == 0 && from.pitch % kLoad == 0),
         is_aligned(cols % kLoad == 0 && from.pitch % kLoad == 0) {}
 
-  // Asks for the next block.
-  INLINED void expect() {
+  // Asks for the next block, of rows that are wider than MaxCols for the columns from `begin` on.
+  // Behind the last of them the next rows follow.
+  INLINED void expect(uint begin = 0, bool is_last = true) {
     if (!is_ahead()) {
       return;
     }
     UNROLLED
     for (uint i = 0; i < kThreadLoads; ++i) {
-      fetched[i] = load_at(i / kSteps * kDown, i % kSteps * kStep);
+      fetched[i] = load_at(i / kSteps * kDown, begin + i % kSteps * kStep);
     }
-    advance();
+    advance(is_last);
   }
 
   // The next block.
-  INLINED void put(threadgroup T* tile) {
+  INLINED void put(threadgroup T* tile, uint begin = 0, bool is_last = true) {
     threadgroup T* to = tile + row * Pitch + column;
     if (is_ahead()) {
       UNROLLED
@@ -99,29 +100,33 @@ struct PassingRows {
     if (is_whole && first + Rows <= from.rows) {
       UNROLLED
       for (uint j = 0; j < MaxCols; j += kStep) {
-        if (j < cols) {
+        if (begin + j < cols) {
           UNROLLED
           for (uint i = 0; i < Rows; i += kDown) {
             *(threadgroup Load*)(to + i * Pitch + j) =
-                *(device const Load*)(own + i * from.pitch + j);
+                *(device const Load*)(own + i * from.pitch + (begin + j));
           }
         }
       }
     } else {
-      for (uint j = 0; j < cols; j += kStep) {
+      ROLLED
+      for (uint j = 0; j < min(cols - begin, MaxCols); j += kStep) {
+        ROLLED
         for (uint i = 0; i < Rows; i += kDown) {
-          put_edge(to + i * Pitch + j, i, j);
+          put_edge(to + i * Pitch + j, i, begin + j);
         }
       }
     }
-    advance();
+    advance(is_last);
   }
 
   INLINED bool is_ahead() const { return Ahead && is_aligned; }
 
-  INLINED void advance() {
-    first += Rows;
-    own += Rows * from.pitch;
+  INLINED void advance(bool is_last) {
+    if (is_last) {
+      first += Rows;
+      own += Rows * from.pitch;
+    }
   }
 
   // What is `down` rows and `across` columns from the thread's first load of the block.
@@ -147,6 +152,51 @@ struct PassingRows {
       to[i] = column + across + i < end ? own[down * from.pitch + across + i] : T(0);
     }
   }
+};
+
+// The same of a source whose elements are not in memory as they are multiplied:
+//   rows               how many there are
+//   quad(row, column)  four of them, as Quad<T>; only asked for what is there
+template <typename Source, typename T, uint Rows, uint MaxCols, uint Pitch, uint Threads>
+struct PassingQuads {
+  static constant constexpr uint kAcross = MaxCols / 4;
+  static_assert(Rows * kAcross % Threads == 0, "threads have equal shares");
+
+  Source from;
+  uint cols;
+  uint first;
+  uint thread_index;
+
+  INLINED PassingQuads(Source from, uint first, uint cols, uint thread_index)
+      : from(from), cols(cols), first(first), thread_index(thread_index) {}
+
+  // Nothing is asked for ahead.
+  INLINED void expect(uint, bool) const {}
+
+  INLINED void put(threadgroup T* tile, uint begin, bool is_last) {
+    // What a source needs for a quad takes registers: one at a time.
+    ROLLED
+    for (uint i = thread_index; i < Rows * kAcross; i += Threads) {
+      const uint row = i / kAcross, column = 4 * (i % kAcross);
+      Quad<T> v = Quad<T>(0);
+      if (first + row < from.rows && begin + column < cols) {
+        v = from.quad(first + row, begin + column);
+      }
+      *(threadgroup Quad<T>*)(tile + row * Pitch + column) = v;
+    }
+    first += is_last ? Rows : 0;
+  }
+};
+
+// Which of the two passes a source's rows.
+template <typename Source, typename T, uint RowCount, uint MaxCols, uint Pitch, uint Threads,
+          bool Ahead>
+struct PassingOf {
+  using Rows = PassingQuads<Source, T, RowCount, MaxCols, Pitch, Threads>;
+};
+template <typename T, uint RowCount, uint MaxCols, uint Pitch, uint Threads, bool Ahead>
+struct PassingOf<Head<const T>, T, RowCount, MaxCols, Pitch, Threads, Ahead> {
+  using Rows = PassingRows<T, RowCount, MaxCols, Pitch, Threads, Ahead>;
 };
 
 // Eight scores of the keys from `first` on: those from key `end` on become -inf.

@@ -1,8 +1,7 @@
 // Attention of one query a head over a cache of keys and values, as when decoding: bound by the
 // memory that the cache is read from. A threadgroup has a head; its SIMD-groups take turns at four
 // or eight keys at a time (split_decode.h), each with a separate online softmax, which are
-// joined at the end. A row of the cache is read by all lanes at once, four elements each: up to 256
-// dims.
+// joined at the end. A row of the cache is read by all lanes at once, four elements each.
 //
 // Which keys there are is a template parameter:
 //   count()     how many
@@ -51,26 +50,31 @@ struct Decode {
     float4 out[SimdGroups][32];
   };
 
-  // Attention of a query over rows of `dims` elements, with a logit of something that has no value,
-  // if it is not -inf.
-  template <typename Keys, typename T>
+  // Attention of a query over rows of `dims` elements, MaxDims of them at most, with a logit of
+  // something that has no value, if it is not -inf. Rows of more than 256 are whole quads.
+  template <uint MaxDims = 256, typename Keys, typename T>
   INLINED static void attend(device const T* q, device const T* k, device const T* v, device T* y,
                              Keys keys, uint dims, float logit, threadgroup Memory& memory,
                              Place place) {
     if (dims <= 128 && dims % 4 == 0) {
-      attend_rows<128, T>(q, ChosenRows<Keys, WholeRowCache<T>>{keys, {k, v, dims}}, y, dims, logit,
-                          memory, place);
+      attend_rows<128>(q, ChosenRows<Keys, WholeRowCache<T>>{keys, {k, v, dims}}, keys.count(), y,
+                       dims, logit, memory, place);
+      return;
+    }
+    if (MaxDims <= 256 || dims <= 256) {
+      attend_rows<256>(q, ChosenRows<Keys, RowCache<T>>{keys, {k, v, dims}}, keys.count(), y, dims,
+                       logit, memory, place);
     } else {
-      attend_rows<256, T>(q, ChosenRows<Keys, RowCache<T>>{keys, {k, v, dims}}, y, dims, logit,
-                          memory, place);
+      attend_rows<MaxDims>(q, ChosenRows<Keys, WholeRowCache<T>>{keys, {k, v, dims}}, keys.count(),
+                           y, dims, logit, memory, place);
     }
   }
 
-  template <uint MaxDims, typename T, typename Rows>
-  INLINED static void attend_rows(device const T* q, Rows rows, device T* y, uint dims, float logit,
-                                  threadgroup Memory& memory, Place place) {
+  // The same over the first `count` rows of a cache.
+  template <uint MaxDims, typename Rows, typename T>
+  INLINED static void attend_rows(device const T* q, Rows rows, uint count, device T* y, uint dims,
+                                  float logit, threadgroup Memory& memory, Place place) {
     using Part = SplitDecode<SimdGroups, 1, MaxDims>;
-    const uint count = rows.keys.count();
     Part all(q, 0, 1, dims, place);
     if (place.simdgroup == 0 && logit > -INFINITY) {
       all.peak[0] = kLog2E * logit;

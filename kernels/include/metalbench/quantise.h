@@ -44,4 +44,41 @@ inline uint codes_of(float4 v, Scaling by) {
   return codes.x | codes.y << Bits | codes.z << (2 * Bits) | codes.w << (3 * Bits);
 }
 
+// Rows of codes, and a scale and a bias for each group of them.
+template <typename T>
+struct QuantisedParts {
+  device uint* words;
+  device T* scales;
+  device T* biases;
+};
+
+// New rows (tokens, heads, dims) into a cache of `length` rows for each head, at their positions. A
+// thread has four elements of them; threads past the last repeat its work up to the stores, as the
+// shuffles of others want a whole SIMD-group.
+template <uint Bits, uint Group, typename T>
+inline void append_rows(QuantisedParts<T> cache, device const T* fresh, device const uint* position,
+                        uint heads, uint length, uint tokens, uint dims, uint thread_index) {
+  const uint quads = tokens * heads * dims / 4;
+  const uint quad = min(thread_index, quads - 1);
+  const float4 v = quad_at(fresh, quad);
+  const Scaling by = scaling_of_group<Group, Bits>(v);
+  const uint bits = codes_of<Bits>(v, by);
+  const uint other = simd_shuffle_xor(bits, ushort(1));
+  if (thread_index >= quads) {
+    return;
+  }
+  const uint row = quad / (dims / 4), column = quad % (dims / 4);
+  const ulong to = ulong(row % heads) * length + position[row / heads];
+  const ulong at = to * (dims / 4) + column;  // in quads of the cache
+  if (Bits == 8) {
+    cache.words[at] = bits;
+  } else if (column % 2 == 0) {
+    cache.words[at / 2] = bits | other << 16;
+  }
+  if (column % (Group / 4) == 0) {
+    cache.scales[at / (Group / 4)] = T(by.scale);
+    cache.biases[at / (Group / 4)] = T(by.bias);
+  }
+}
+
 }  // namespace metalbench

@@ -1,5 +1,6 @@
 // A cache of keys and values of few bits, as split_decode.h walks through it: four weights at a
-// time become floats in registers, and are never in memory as such.
+// time become floats in registers, and are never in memory as such. QuantisedRows are for
+// attention.h, in whose tile they become elements.
 #pragma once
 #include "metalbench/quantised.h"
 #include "metalbench/split_decode.h"
@@ -21,6 +22,14 @@ struct QuantisedCache {
   static float4 quad(Weights<Format> rows, uint i, uint column) {
     return column < rows.cols ? rows.quad(i, column / 4) : float4(0.0f);
   }
+};
+
+// The first `rows` of such a cache as attention.h multiplies them: elements of T.
+template <typename Format, typename T>
+struct QuantisedRows {
+  Weights<Format> weights;
+  uint rows;
+  Quad<T> quad(uint row, uint column) const { return Quad<T>(weights.quad(row, column / 4)); }
 };
 
 // Rows of E4M3 with one scale, of a multiple of four elements.

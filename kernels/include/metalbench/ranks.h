@@ -92,11 +92,13 @@ struct RankMemory {
   uint largest[Threads / 32];
 };
 
-// The largest key that at least `rank` elements are at or above.
-template <uint Threads, uint Keep, typename T, typename At>
-inline uint key_of_rank(thread const RowKeys<Threads, Keep, T, At>& row, uint rank,
-                        threadgroup RankMemory<Threads>& memory, At place) {
-  constexpr uint rest = 32 - KeyBits<T>::kCount;
+// The first Bits bits of the largest key that at least `rank` elements are at or above, with zeros
+// behind. What has the keys shows them to an `op`, four at a time, in visit(op), on which all
+// threads enter.
+template <uint Threads, uint Bits, typename Keys, typename At>
+inline uint bits_of_rank(thread const Keys& row, uint rank, threadgroup RankMemory<Threads>& memory,
+                         At place) {
+  constexpr uint rest = 32 - Bits;
   uint key = 0;
   for (uint bit = 32; bit > rest;) {
     bit -= 2;
@@ -108,6 +110,13 @@ inline uint key_of_rank(thread const RowKeys<Threads, Keep, T, At>& row, uint ra
     key |= (enough.x + enough.y + enough.z) << bit;
   }
   return key;
+}
+
+// The largest key that at least `rank` elements are at or above.
+template <uint Threads, uint Keep, typename T, typename At>
+inline uint key_of_rank(thread const RowKeys<Threads, Keep, T, At>& row, uint rank,
+                        threadgroup RankMemory<Threads>& memory, At place) {
+  return bits_of_rank<Threads, KeyBits<T>::kCount>(row, rank, memory, place);
 }
 
 // The largest of the values that SIMD-groups have left.

@@ -47,6 +47,21 @@ struct TreeSight {
   }
 };
 
+// What another Sight sees, with scores s that become cap tanh(s / cap), so that none is above the
+// cap: soft-capping.
+template <typename Sight>
+struct CappedSight {
+  Sight sight;
+  float cap;
+  float root;  // of dims
+  uint first(uint query) const { return sight.first(query); }
+  uint end(uint query, uint keys) const { return sight.end(query, keys); }
+  float4 scores(float4 raw, uint query, uint key) const {
+    const float scaled_cap = cap * root;
+    return sight.scores(scaled_cap * precise::tanh(raw / scaled_cap), query, key);
+  }
+};
+
 // A bias for each distance from a query to a key, from -(tokens - 1) to tokens - 1.
 template <typename T>
 struct DistanceBias {

@@ -12,6 +12,7 @@
 //   value(i, column)  the same of its value
 //   seen(i)           whether it takes part
 #pragma once
+#include "metalbench/inlined.h"
 #include "metalbench/partials.h"
 #include "metalbench/quads.h"
 #include "metalbench/reduce.h"
@@ -50,6 +51,28 @@ struct WholeRowCache {
   }
 };
 
+// Another cache, with scores s that become cap tanh(s / cap): soft-capping.
+template <typename Cache>
+struct CappedCache {
+  using Four = typename Cache::Four;
+  Cache cache;
+  float cap;
+  Four key(uint i, uint column) const { return cache.key(i, column); }
+  Four value(uint i, uint column) const { return cache.value(i, column); }
+  bool seen(uint i) const { return cache.seen(i); }
+};
+
+// Scores, to base two, before they become weights.
+template <typename Cache>
+inline float4 change_scores(Cache, float4 scores) {
+  return scores;
+}
+template <typename Cache>
+inline float4 change_scores(CappedCache<Cache> capped, float4 scores) {
+  const float cap = kLog2E * capped.cap;
+  return cap * precise::tanh(scores / cap);
+}
+
 template <uint SimdGroups, uint Queries, uint MaxDims>
 struct SplitDecode {
   static constant constexpr uint kQuads = (MaxDims + 127) / 128;  // of a lane
@@ -73,6 +96,7 @@ struct SplitDecode {
       device const T* from = q + ulong(min(first + g, queries - 1)) * dims;
       UNROLLED
       for (uint j = 0; j < kQuads; ++j) {
+        // check: allow registers queries stay in registers over all keys
         query[g][j] = load_quad(from, 4 * (place.lane + 32 * j), dims) * scale;
         out[g][j] = 0.0f;
       }
@@ -88,30 +112,35 @@ struct SplitDecode {
       kQuads == 1 && is_same_v<typename Cache::Four, half4> ? 8 : 4;
 
   // Keys begin .. end - 1, by this SIMD-group's turns. Where registers are enough, values are on
-  // their way while scores are made.
+  // their way while scores are made. Rows of more than 256 dims would take too many: they come quad
+  // by quad.
   template <typename Cache>
   void walk(Cache cache, uint begin, uint end, Place place) {
     constexpr uint count = kKeys<Cache>;
     constexpr bool early = kQuads == 1;
     for (uint i = begin + count * place.simdgroup; i < end; i += count * SimdGroups) {
-      typename Cache::Four rows[count][kQuads];
-      typename Cache::Four values[count];
-      UNROLLED
-      for (uint u = 0; u < count; ++u) {
-        UNROLLED
-        for (uint j = 0; j < kQuads; ++j) {
-          // check: allow registers queries, results and the rows of several keys are in registers
-          rows[u][j] = cache.key(min(i + u, end - 1), 4 * (place.lane + 32 * j));
-        }
-      }
-      UNROLLED
-      for (uint u = 0; early && u < count; ++u) {
-        values[u] = cache.value(min(i + u, end - 1), 4 * place.lane);
-      }
       float4 weights[Queries][count / 4];
-      UNROLLED
-      for (uint g = 0; g < Queries; ++g) {
-        weigh(cache, g, rows, i, end, weights[g]);
+      typename Cache::Four values[count];
+      if (kQuads > 2) {
+        weigh_by_quads(cache, i, end, weights, place);
+      } else {
+        typename Cache::Four rows[count][kQuads];
+        UNROLLED
+        for (uint u = 0; u < count; ++u) {
+          UNROLLED
+          for (uint j = 0; j < kQuads; ++j) {
+            // check: allow registers queries, results and the rows of several keys are in registers
+            rows[u][j] = cache.key(min(i + u, end - 1), 4 * (place.lane + 32 * j));
+          }
+        }
+        UNROLLED
+        for (uint u = 0; early && u < count; ++u) {
+          values[u] = cache.value(min(i + u, end - 1), 4 * place.lane);
+        }
+        UNROLLED
+        for (uint g = 0; g < Queries; ++g) {
+          weigh(cache, g, rows, i, end, weights[g]);
+        }
       }
       UNROLLED
       for (uint u = 0; u < count; ++u) {
@@ -128,15 +157,37 @@ struct SplitDecode {
     }
   }
 
+  template <typename Cache, uint Count>
+  void weigh_by_quads(Cache cache, uint i, uint end, thread float4 (&weights)[Queries][Count],
+                      Place place) {
+    float4 products[Queries][4 * Count] = {};
+    UNROLLED
+    for (uint j = 0; j < kQuads; ++j) {
+      UNROLLED
+      for (uint u = 0; u < 4 * Count; ++u) {
+        const float4 row = float4(cache.key(min(i + u, end - 1), 4 * (place.lane + 32 * j)));
+        UNROLLED
+        for (uint g = 0; g < Queries; ++g) {
+          products[g][u] = fma(query[g][j], row, products[g][u]);
+        }
+      }
+    }
+    UNROLLED
+    for (uint g = 0; g < Queries; ++g) {
+      UNROLLED
+      for (uint u = 0; u < 4 * Count; ++u) {
+        weights[g][u / 4][u % 4] = total(products[g][u]);
+      }
+      settle(cache, g, i, end, weights[g]);
+    }
+  }
+
   // The weights of keys, four by four; what came before is scaled to their level.
   template <typename Cache, uint Count>
   void weigh(Cache cache, uint g, thread const typename Cache::Four (&rows)[Count][kQuads], uint i,
              uint end, thread float4 (&weights)[Count / 4]) {
-    float higher = peak[g];
     UNROLLED
     for (uint first = 0; first < Count; first += 4) {
-      // Summed together: four shuffles at a time are on their way, and one test of who takes part.
-      float4 products;
       UNROLLED
       for (uint u = 0; u < 4; ++u) {
         float4 product = 0.0f;
@@ -144,15 +195,26 @@ struct SplitDecode {
         for (uint j = 0; j < kQuads; ++j) {
           product = fma(query[g][j], float4(rows[first + u][j]), product);
         }
-        products[u] = total(product);
+        weights[first / 4][u] = total(product);
       }
-      float4 scores = simd_sum(products);
+    }
+    settle(cache, g, i, end, weights);
+  }
+
+  // Each lane's products of keys become weights.
+  template <typename Cache, uint Count>
+  void settle(Cache cache, uint g, uint i, uint end, thread float4 (&weights)[Count]) {
+    float higher = peak[g];
+    UNROLLED
+    for (uint four = 0; four < Count; ++four) {
+      // Summed together: four shuffles at a time are on their way, and one test of who takes part.
+      float4 scores = change_scores(cache, simd_sum(weights[four]));
       UNROLLED
       for (uint u = 0; u < 4; ++u) {
-        const uint key = i + first + u;
+        const uint key = i + 4 * four + u;
         scores[u] = key < end && cache.seen(key) ? scores[u] : -INFINITY;
       }
-      weights[first / 4] = scores;
+      weights[four] = scores;
       higher = max(higher, largest(scores));
     }
     // Where no key was seen yet, -inf - -inf would be NaN.
@@ -160,7 +222,7 @@ struct SplitDecode {
     const float shrink = fast::exp2(peak[g] - level);
     float added = 0.0f;
     UNROLLED
-    for (uint four = 0; four < Count / 4; ++four) {
+    for (uint four = 0; four < Count; ++four) {
       weights[four] = fast::exp2(weights[four] - level);
       added += total(weights[four]);
     }
@@ -176,7 +238,10 @@ struct SplitDecode {
   void store(Partials to, uint span, uint first, uint queries, threadgroup Memory& memory,
              Place place) const {
     UNROLLED
-    for (uint g = 0; g < Queries && first + g < queries; ++g) {
+    for (uint g = 0; g < Queries; ++g) {
+      if (first + g >= queries) {
+        continue;
+      }
       threadgroup_barrier(mem_flags::mem_threadgroup);
       if (place.lane == 0) {
         memory.levels[g][place.simdgroup] = float2(peak[g], sum[g]);

@@ -54,12 +54,13 @@ INLINED void weigh(thread const Flash& flash, float scale, uint first_key) {
   threadgroup float* tile = flash.tile_rows();
   Flash::Queries(head.q, flash.first_query, width, thread_index).put(tile);
   threadgroup_barrier(mem_flags::mem_threadgroup);
-  simdgroup_float8x8 query[Flash::kMaxBlocks];
-  simdgroup_float8x8 out[Flash::kOwnValueBlocks];
+  simdgroup_float8x8 query[Flash::kStripBlocks];
+  Flash::Output out;
   UNROLLED
-  for (uint j = 0; j < Flash::kMaxBlocks; ++j) {
-    out[j] = make_filled_simdgroup_matrix<float, 8, 8>(0.0f);
+  for (uint j = 0; j < Flash::kStripBlocks; ++j) {
+    out[0][j] = make_filled_simdgroup_matrix<float, 8, 8>(0.0f);
     if (j / kAttentionStep * kAttentionStep < flash.blocks()) {
+      // check: allow registers queries and results stay in registers over all keys
       simdgroup_load(query[j], flash.own_rows() + 8 * j, Flash::kPitch);
     }
   }
@@ -67,8 +68,8 @@ INLINED void weigh(thread const Flash& flash, float scale, uint first_key) {
 
   const float scale = precise::rsqrt(float(width));
   const uint end = min(tokens, flash.first_query + Flash::kQueries);
-  Flash::Keys keys(head.k, 0, width, thread_index);
-  Flash::Values values(head.v, 0, width, thread_index);
+  Flash::HeadRows keys(head.k, 0, width, thread_index);
+  Flash::HeadRows values(head.v, 0, width, thread_index);
   for (uint first = 0; first < end; first += Flash::kKeys) {
     keys.put(tile);
     threadgroup_barrier(mem_flags::mem_threadgroup);
@@ -78,8 +79,8 @@ INLINED void weigh(thread const Flash& flash, float scale, uint first_key) {
     values.put(tile);
     weigh(flash, scale, first);
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    gather_values<Flash::kPitch, Flash::kScorePitch, Flash::kKeys>(out, flash.value_blocks(), tile,
-                                                                   flash.own_scores());
+    gather_values<Flash::kPitch, Flash::kScorePitch, Flash::kKeys>(out[0], flash.value_blocks(),
+                                                                   tile, flash.own_scores());
     threadgroup_barrier(mem_flags::mem_threadgroup);
   }
   flash.store(out, head.y);

@@ -1,0 +1,1 @@
+// kernel: qsdpa_prefix_block4.metal q8

@@ -1,0 +1,1 @@
+// kernel: sdpa_decode_softcap.metal

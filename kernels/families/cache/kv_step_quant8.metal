@@ -1,0 +1,1 @@
+// kernel: kv_step_quant4.metal q8

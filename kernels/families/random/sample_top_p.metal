@@ -1,0 +1,1 @@
+// kernel: sample_token.metal
