@@ -145,6 +145,7 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
             "quantised_columns": "families/quantised/qmv4_columns",
             "quantised_tiles": "families/quantised/qmm_mxfp4",
             "few_rows": "families/quantised/qmm_mxfp4_few",
+            "gguf_blocks": "families/quantised/dequantize_q4_k",
             "quantise": "families/quantised/quantize_affine4",
             "quantise_floats": "families/cache/kv_append_fp8",
         },

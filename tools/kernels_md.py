@@ -305,17 +305,29 @@ EXPECTED: dict[str, tuple[Expectation, ...]] = {
     "quantised": (
         Expectation(
             "qmv with 4, 5, 6, 8 bits, mxfp, nvfp4",
-            "qmv4* qmv5 qmv6 qmv8* qmv_*",
+            "qmv4* qmv5 qmv6 qmv8* qmv_mxfp? qmv_nvfp4",
             "0.85-1.0",
             "Memory decides; MLX's shape, half of its operations a weight",
+        ),
+        Expectation(
+            "qmv with GGUF's blocks",
+            "qmv_q?_? qmv_iq4_nl",
+            "4-8",
+            "Codes are read once; MLX writes the weights as floats first",
         ),
         Expectation(
             "qmv with 2, 3 bits", "qmv2 qmv3", "0.8-1.1", "Arithmetic decides; half of MLX's"
         ),
         Expectation("rms_norm_qmv", "rms_norm_qmv*", "0.95-1.15", "Saves a dispatch"),
         Expectation(
+            "qmm for 2 to 16 rows of GGUF's blocks",
+            "qmm_q?_?_few qmm_iq4_nl_few",
+            "2-6",
+            "Codes are read once; MLX writes the weights as floats first",
+        ),
+        Expectation(
             "qmm for 2 to 16 rows",
-            "qmm*_few",
+            "qmm?_few qmm_mxfp?_few qmm_nvfp4_few",
             "0.9-1.5",
             "Memory decides; MLX multiplies a matrix with each row, or fills tiles of 32",
         ),
@@ -326,10 +338,22 @@ EXPECTED: dict[str, tuple[Expectation, ...]] = {
             "A scale is loaded for every four codes, in MLX once a group",
         ),
         Expectation(
+            "products of GGUF's blocks",
+            "qmm_q?_? qmm_iq4_nl",
+            "0.7-1.2",
+            "MLX writes the weights as floats first, and multiplies these faster",
+        ),
+        Expectation(
             "quantize, dequantize, embeddings",
-            "quantize_* dequantize_* quantized_*",
+            "quantize_* dequantize_affine? dequantize_mxfp? dequantize_nvfp4 quantized_*",
             "0.85-1.0",
             "Memory decides",
+        ),
+        Expectation(
+            "dequantize of GGUF's blocks",
+            "dequantize_q?_? dequantize_iq4_nl",
+            "2-4",
+            "One pass; MLX has several operations on arrays",
         ),
     ),
     "attention": (

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from metalbench.expression import parse
+from metalbench.formats.blocks import BLOCKS
 from metalbench.formats.encodings import LARGEST, MODES, Affine, to_e4m3
 from metalbench.task.dtypes import DType, dtype
 from metalbench.task.inputs import Input, coarse, even, heavy_tailed, normal, sparse
@@ -96,6 +97,21 @@ def minifloat(
         ("_scales", (*rows, f"({last}) / {chosen.group}"), dtype("uint8")),
     ]
     return _parts(name, plain or _weights(*dims), chosen.quantised, shapes, mode)
+
+
+def blocks(
+    *dims: str | int, format: str, name: str = "w", plain: Input | None = None
+) -> dict[str, Input]:
+    """Return the input `w` of a matrix (or several) in one of BLOCKS.
+
+    As `quantised`; it is uint8 (..., last / weights of a block * bytes of a block).
+    """
+    *rows, last = map(str, dims)
+    chosen = BLOCKS[format]
+    shapes = [
+        ("", (*rows, f"({last}) / {chosen.group} * {chosen.nbytes}"), dtype("uint8")),
+    ]
+    return _parts(name, plain or _weights(*dims), chosen.quantised, shapes, format)
 
 
 def fp8(*dims: str | int, name: str, plain: Input | None = None) -> dict[str, Input]:

@@ -9,8 +9,9 @@ from typing import Any
 import mlx.core as mx
 import numpy as np
 
+from metalbench.formats.blocks import BLOCKS
 from metalbench.formats.encodings import MODES, Affine, Mode
-from metalbench.formats.inputs import minifloat, quantised
+from metalbench.formats.inputs import blocks, minifloat, quantised
 from metalbench.task import Input, Task, even, heavy_tailed, integers, normal, output, task
 from metalbench.task.families import expert_indices
 
@@ -20,6 +21,7 @@ __all__ = [
     "embedding",
     "gather_matmul_sorted",
     "gather_matvec",
+    "gguf",
     "matmul",
     "matmul_of_few",
     "matmul_without_transpose",
@@ -34,7 +36,13 @@ _TYPES = ("float32", "float16", "bfloat16")
 
 
 class Format:
-    """A format of weights: inputs of tasks, exact values, and MLX's operations."""
+    """A format of weights: inputs of tasks, exact values, and MLX's operations.
+
+    The attributes `dequantisation` and `multiplication` name MLX's operations.
+    """
+
+    dequantisation = "mx.dequantize"
+    multiplication = "mx.quantized_matmul"
 
     def __init__(self, form: Affine | Mode) -> None:
         self._form = form
@@ -112,6 +120,43 @@ class Format:
         )
 
 
+class BlockFormat(Format):
+    """One of BLOCKS. MLX has no operation for it: weights become floats by operations on arrays."""
+
+    dequantisation = "shifts of mx arrays"
+    multiplication = "shifts of mx arrays, matmul"
+
+    def __init__(self, name: str) -> None:
+        self._blocks = BLOCKS[name]
+        self.step = self.group = self._blocks.group
+        self.is_affine = False
+
+    def inputs(self, *dims: str) -> dict[str, Input]:
+        """Return the input that encodes one matrix or several."""
+        return blocks(*dims, format=self._blocks.name)
+
+    def values(self, *parts: Any) -> Any:
+        """Return the weights in NumPy, in float64."""
+        return self._blocks.dequantised(*parts)
+
+    def magnitudes(self, *parts: Any) -> Any:
+        """Absolute terms of the weights."""
+        return self._blocks.magnitudes(*parts)
+
+    def dequantised(
+        self, w: Any, scales: Any = None, biases: Any = None, *, dtype: Any = mx.float32
+    ) -> Any:
+        """Return the weights dequantised by MLX in float32, rounded to `dtype`."""
+        return self._blocks.dequantised(w, mx, mx.float32).astype(dtype)
+
+    def product(
+        self, x: Any, w: Any, scales: Any = None, biases: Any = None, *, transpose: bool = True
+    ) -> Any:
+        """Return the product of x and the weights, or their transpose, by MLX."""
+        weights = self.dequantised(w, dtype=x.dtype)
+        return x @ (weights.T if transpose else weights)
+
+
 def affine(bits: int, group: int = 64) -> Format:
     """Return whole numbers with a scale and a bias a group."""
     return Format(Affine(bits, group))
@@ -120,6 +165,11 @@ def affine(bits: int, group: int = 64) -> Format:
 def mode(name: str) -> Format:
     """Return one of MODES."""
     return Format(MODES[name])
+
+
+def gguf(name: str) -> Format:
+    """Return one of BLOCKS."""
+    return BlockFormat(name)
 
 
 def _with_signature(
@@ -152,6 +202,7 @@ def declare_weight_task(
 
     `right(*before, weights)` computes the result. Exact values of the weights give the expected
     outputs, absolute terms give the scale of errors. `reference(*before, *parts)` is MLX's.
+    Columns of `sizes` are rounded up to whole blocks of the format.
     """
     inputs = {**before, **form.inputs(*weights)}
     names, count = tuple(inputs), len(before)
@@ -164,7 +215,10 @@ def declare_weight_task(
         return right(*plain, form.magnitudes(*given[count:]))
 
     return task(
-        sizes=sizes,
+        sizes={
+            size: {**extents, "cols": -(-extents["cols"] // form.step) * form.step}
+            for size, extents in sizes.items()
+        },
         gpu_headlines=gpu_headlines,
         inputs=inputs,
         outputs=dict(y=output(*y)),
@@ -257,7 +311,7 @@ def dequantize(name: str, form: Format) -> Task:
         right=lambda row, w: row[:, None] * w,
         reference=lambda row, *parts: form.dequantised(*parts, dtype=row.dtype) * row[:, None],
         flops="2 * rows * cols",
-        baseline="mx.dequantize, multiply",
+        baseline=f"{form.dequantisation}, multiply",
         sizes=MATRICES,
     )
 
@@ -273,7 +327,7 @@ def matvec(name: str, form: Format) -> Task:
         right=lambda x, w: w @ x,
         reference=lambda x, *parts: form.product(x[None], *parts)[0],
         flops="2 * rows * cols",
-        baseline="mx.quantized_matmul",
+        baseline=form.multiplication,
         sizes=MATRICES,
     )
 
@@ -289,7 +343,7 @@ def matmul(name: str, form: Format, *, sizes: Sizes = PRODUCTS) -> Task:
         right=lambda x, w: x @ w.T,
         reference=form.product,
         flops="2 * batch * rows * cols",
-        baseline="mx.quantized_matmul",
+        baseline=form.multiplication,
         sizes=sizes,
     )
 

@@ -27,32 +27,35 @@ PRODUCTS = [
     "qmm_n8",
     "qmm_nvfp4",
 ]
-# Tiles of 64 within the matrix and at its edges, in every direction, and two parts of a long sum.
-SIZE = "batch=70,rows=144,cols=320"
-
-
+BLOCKS = ["q4_k", "q5_k", "q6_k", "q8_0", "iq4_nl"]
+OF_BLOCKS = [f"qmm_{each}" for each in BLOCKS]
 FEW = ["qmm4_few", "qmm8_few", "qmm_mxfp4_few", "qmm_mxfp8_few", "qmm_nvfp4_few"]
+FEW_OF_BLOCKS = [f"{each}_few" for each in OF_BLOCKS]
+# Tiles of 64 within the matrix and at its edges, in every direction, and two parts of a long sum.
+SIZE = "batch=70,rows=144,cols={cols}"
 
 
 def test_all_products_are_tested() -> None:
     names = [each for each in LIBRARY.names("all") if each.startswith("qmm")]
-    assert names == sorted([*PRODUCTS, *FEW])
+    assert names == sorted([*PRODUCTS, *OF_BLOCKS, *FEW, *FEW_OF_BLOCKS])
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-@pytest.mark.parametrize("name", PRODUCTS)
+@pytest.mark.parametrize("name", [*PRODUCTS, *OF_BLOCKS])
 def test_products_in_short_elements_with_first_values(name: str, dtype: str) -> None:
     entry = LIBRARY.entry(name)
     builds = Builds(_core.open("cpu"), entry.kernel(), entry.task, dtype)
-    report = verify(builds, VerifyPlan(sizes=[SIZE], seeds=[0]))
+    size = SIZE.format(cols=512 if name in OF_BLOCKS else 320)
+    report = verify(builds, VerifyPlan(sizes=[size], seeds=[0]))
     assert report.passed, report.findings
 
 
 @pytest.mark.parametrize("batch", range(1, 17))
-@pytest.mark.parametrize("name", FEW)
+@pytest.mark.parametrize("name", [*FEW, *FEW_OF_BLOCKS])
 def test_products_of_few_rows_for_every_batch(name: str, batch: int) -> None:
     """Every number of sums, full or not, and a last SIMD-group with one of its rows."""
     entry = LIBRARY.entry(name)
     builds = Builds(_core.open("cpu"), entry.kernel(), entry.task)
-    report = verify(builds, VerifyPlan(sizes=[f"batch={batch},rows=9,cols=320"], seeds=[0]))
+    size = f"batch={batch},rows=9,cols={512 if name in FEW_OF_BLOCKS else 320}"
+    report = verify(builds, VerifyPlan(sizes=[size], seeds=[0]))
     assert report.passed, report.findings

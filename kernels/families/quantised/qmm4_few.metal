@@ -7,8 +7,7 @@
 // tune: TG = 64, 32, 128, 256
 // tune: ROWS = 4, 2, 1, 8
 // tune: HALVES = 1, 0
-// defaults: cpu HALVES = 0
-// defaults: cpu float16 bfloat16 ROWS = 8
+// defaults: cpu HALVES = 0, ROWS = 8
 // defaults: cuda HALVES = 0
 // dtypes: float32, float16, bfloat16
 // limits: batch <= 16, cols % GROUP == 0, rows * cols / 4 <= 4294967295

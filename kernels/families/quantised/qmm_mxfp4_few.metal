@@ -7,7 +7,7 @@
 // instance: nvfp4 BITS = 4, GROUP = 16
 // tune: TG = 64, 32, 128, 256
 // tune: ROWS = 4, 2, 1, 8
-// defaults: cpu float16 bfloat16 ROWS = 8
+// defaults: cpu ROWS = 8
 // dtypes: float32, float16, bfloat16
 // limits: batch <= 16, cols % 32 == 0, rows * cols / 4 <= 4294967295
 #include "metalbench/few_rows.h"

@@ -1,21 +1,26 @@
 // Few rows of x, 2 to 16, times the transpose of weights of few bits: batches of requests that
 // decode, and drafts that are verified. A product of tiles computes at least 32 rows, and a matrix
 // times a vector unpacks the weights once for each row. Here a SIMD-group has Rows rows of weights
-// and all rows of x: a lane unpacks eight weights of each of its rows into registers once, and
-// multiplies them by the elements of all rows of x. Neighbouring lanes have neighbouring words of
-// weights and elements of x.
+// and all rows of x: a lane loads a piece of each of its rows, unpacks every quad of it once, and
+// multiplies that by the elements of all rows of x. Neighbouring lanes have neighbouring pieces.
 //
 // Weights are a struct with
-//   cols                     of a row
-//   piece(to, row, i)        unpacks the i-th eight weights of a row, two quads
-//   column(i, q)             the first column of quad q of piece i
+//   cols            of a row
+//   kPiece          weights of a piece
+//   piece(row, i)   the i-th piece of a row as it is stored, with its scales; quad(q) unpacks one
+//   of
+//                   its quads
+//   column(i, e)    the first column of its e-th eight weights, quads 2 e and 2 e + 1
 #pragma once
 #include "metalbench/inlined.h"
 #include "metalbench/quads.h"
+#include "metalbench/tile_sources.h"
 
 namespace metalbench {
 
-constant constexpr uint kPiece = 8;  // weights
+INLINED float add_products(float sum, float4 a, float4 b) {
+  return fma(a.x, b.x, fma(a.y, b.y, fma(a.z, b.z, fma(a.w, b.w, sum))));
+}
 
 // Rows of weights from `first` on, and the first Batch rows of x. Where there are fewer of either,
 // the last ones are multiplied again rather than rows beyond the end, and not stored.
@@ -23,22 +28,34 @@ template <uint Rows, uint Batch, typename Matrix, typename T>
 INLINED void multiply_rows(Matrix weights, device const T* x, device T* y, uint batch, uint rows,
                            uint first, uint lane) {
   float sums[Rows][Batch] = {};
-  for (uint i = lane; i < weights.cols / kPiece; i += 32) {
-    float4 pieces[Rows][kPiece / 4];
+  for (uint i = lane; i < weights.cols / Matrix::kPiece; i += 32) {
+    typename Matrix::Piece pieces[Rows];
     UNROLLED
     for (uint r = 0; r < Rows; ++r) {
-      weights.piece(pieces[r], min(first + r, rows - 1), i);
+      pieces[r] = weights.piece(min(first + r, rows - 1), i);
     }
     UNROLLED
-    for (uint b = 0; b < Batch; ++b) {
-      device const T* row = x + min(b, batch - 1) * weights.cols;
+    for (uint e = 0; e < Matrix::kPiece / 8; ++e) {
+      float4 eights[Rows][2];
       UNROLLED
-      for (uint q = 0; q < kPiece / 4; ++q) {
-        const float4 four = quad_at(row + weights.column(i, q), 0);
+      for (uint r = 0; r < Rows; ++r) {
+        UNROLLED
+        for (uint q = 0; q < 2; ++q) {
+          // check: allow registers codes and scales of all rows are on their way together
+          eights[r][q] = pieces[r].quad(2 * e + q);
+        }
+      }
+      const uint column = weights.column(i, e);
+      UNROLLED
+      for (uint b = 0; b < Batch; ++b) {
+        Quad<float> given[2];
+        // check: allow strided-access all of what neighbouring lanes read follows each other
+        load_adjacent<2>(given, x + (min(b, batch - 1) * weights.cols + column));
         UNROLLED
         for (uint r = 0; r < Rows; ++r) {
-          // check: allow registers 64 sums of 16 rows are what reads the weights once
-          sums[r][b] += dot(pieces[r][q], four);
+          // check: allow registers the sums of 16 rows are what reads the weights once
+          sums[r][b] = add_products(add_products(sums[r][b], eights[r][0], given[0]), eights[r][1],
+                                    given[1]);
         }
       }
     }
@@ -67,7 +84,12 @@ INLINED void multiply_few(Matrix weights, device const T* x, device T* y, uint b
   } else if (batch <= 8) {
     multiply_rows<Rows, 8>(weights, x, y, batch, rows, first, lane);
   } else {
-    multiply_rows<Rows, 16>(weights, x, y, batch, rows, first, lane);
+    // Half of the rows at a time, as registers must hold the sums and the codes on their way.
+    constexpr uint half_of_rows = (Rows + 1) / 2;
+    ROLLED
+    for (uint r = 0; r < Rows; r += half_of_rows) {
+      multiply_rows<half_of_rows, 16>(weights, x, y, batch, rows, first + r, lane);
+    }
   }
 }
 

@@ -358,9 +358,19 @@ struct Weights {
     }
   }
 
-  // The i-th eight weights of a row (few_rows.h).
-  INLINED void piece(thread float4 (&to)[2], uint row, uint i) const { quads<2>(to, row, 8 * i); }
-  INLINED static uint column(uint i, uint q) { return 8 * i + 4 * q; }
+  // Eight weights of a row, with one scale (few_rows.h).
+  static constant constexpr uint kPiece = 8;
+  struct Piece {
+    Pack<kBits, 8> pack;
+    typename Format::Scale scale;
+
+    INLINED float4 quad(uint q) const { return Format::weights(pack, 4 * q, scale); }
+  };
+  INLINED Piece piece(uint row, uint i) const {
+    const uint at = row * (cols / 8) + i;
+    return {Pack<kBits, 8>(words + at * (kBits / 4)), format.scale(at / (kGroup / 8))};
+  }
+  INLINED static uint column(uint i, uint) { return 8 * i; }
 };
 
 }  // namespace metalbench
