@@ -36,14 +36,16 @@ struct RolledWindow {
   }
 };
 
+// Rows are padded, as a thread writes a row and its neighbour the next.
 struct CosineMemory {
-  float4 keys[kWindowTokens][kWindowQuads];
-  float4 values[kWindowTokens][kWindowQuads];
+  float4 keys[kWindowTokens][kWindowQuads + 1];
+  float4 values[kWindowTokens][kWindowQuads + 1];
   uint regions[kWindowTokens];
 };
 
 // What a head has of a token; quads that it does not have are left as they are.
-inline void load_head(thread float4 (&to)[kWindowQuads], device const float* from, uint dims) {
+INLINED inline void load_head(thread float4 (&to)[kWindowQuads], device const float* from,
+                              uint dims) {
   UNROLLED
   for (uint i = 0; i < kWindowQuads; ++i) {
     if (4 * i < dims) {
@@ -53,7 +55,7 @@ inline void load_head(thread float4 (&to)[kWindowQuads], device const float* fro
 }
 
 // A vector over its norm, of at least 1e-12, times `scale`.
-inline void scale_to_unit(thread float4 (&v)[kWindowQuads], uint dims, float scale) {
+INLINED inline void scale_to_unit(thread float4 (&v)[kWindowQuads], uint dims, float scale) {
   float4 squares = 0.0f;
   UNROLLED
   for (uint i = 0; i < kWindowQuads; ++i) {
@@ -72,9 +74,10 @@ inline void scale_to_unit(thread float4 (&v)[kWindowQuads], uint dims, float sca
 
 // `qkv` and `y` begin at the head's columns of rows of 3 * channels and of channels; `distances`
 // has what is added to the logit of two tokens, 13 each way.
-inline void attend_window(device const float* qkv, device float* y, device const float* distances,
-                          RolledWindow window, uint channels, uint dims, float scale, uint token,
-                          threadgroup CosineMemory& memory) {
+INLINED inline void attend_window(device const float* qkv, device float* y,
+                                  device const float* distances, RolledWindow window, uint channels,
+                                  uint dims, float scale, uint token,
+                                  threadgroup CosineMemory& memory) {
   const bool is_token = token < kWindowTokens;
   const uint row = window.row(min(token, kWindowTokens - 1));
   device const float* own = qkv + ulong(row) * 3 * channels;
@@ -121,6 +124,7 @@ inline void attend_window(device const float* qkv, device float* y, device const
     UNROLLED
     for (uint i = 0; i < kWindowQuads; ++i) {
       if (4 * i < dims) {
+        // check: allow registers a thread has a query and its result over all keys
         out[i] = fma(out[i], shrink, weight * memory.values[key][i]);
       }
     }
