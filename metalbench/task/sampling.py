@@ -61,7 +61,7 @@ def sampling_inputs() -> Mapping[str, Input]:
 
 
 @dataclass(frozen=True)
-class Rule:
+class SamplingRule:
     """The limits of what is drawn: a `count` of 0, `p` of 1 and `least` of 0 leave nothing out."""
 
     penalty: float
@@ -71,7 +71,7 @@ class Rule:
     least: float
 
 
-def sample_exactly(logits: Array, seen: Array, key: Array, rule: Rule) -> Array:
+def sample_exactly(logits: Array, seen: Array, key: Array, rule: SamplingRule) -> Array:
     """Return a token of every row: (rows), uint32."""
     x = penalise(logits, seen, rule.penalty) / rule.temperature
     likely = keep_likely(x, rule.count, rule.p, rule.least)
@@ -79,7 +79,7 @@ def sample_exactly(logits: Array, seen: Array, key: Array, rule: Rule) -> Array:
     return np.asarray(np.argmax(likely + gumbel, axis=-1), np.uint32)
 
 
-def sample_with_mlx(logits: Any, seen: Any, key: Any, rule: Rule) -> Any:
+def sample_with_mlx(logits: Any, seen: Any, key: Any, rule: SamplingRule) -> Any:
     """Return the same by MLX, in steps that each go through all logits."""
     x = logits.astype(mx.float32)
     old = mx.take_along_axis(x, seen, axis=-1)

@@ -4,7 +4,7 @@ from metalbench.task import output, task
 from metalbench.task.families import FLOATING
 from metalbench.task.sampling import (
     SIZES,
-    Rule,
+    SamplingRule,
     sample_exactly,
     sample_with_mlx,
     sampling_inputs,
@@ -18,11 +18,11 @@ from metalbench.task.sampling import (
     outputs=dict(y=output("rows", dtype="uint32")),
     constants=dict(tokens=1, penalty=1.0, temperature=0.7, count=0, p=0.9, least=0.0),
     oracle=lambda logits, seen, key, tokens, penalty, temperature, count, p, least: sample_exactly(
-        logits, seen, key, Rule(penalty, temperature, count, p, least)
+        logits, seen, key, SamplingRule(penalty, temperature, count, p, least)
     ),
     dtypes=FLOATING,
     flops="10 * rows * vocabulary",
     baseline="mx.sort, mx.softmax, mx.cumsum, mx.random.categorical",
 )
 def sample_top_p(logits, seen, key, tokens, penalty, temperature, count, p, least):
-    return sample_with_mlx(logits, seen, key, Rule(penalty, temperature, count, p, least))
+    return sample_with_mlx(logits, seen, key, SamplingRule(penalty, temperature, count, p, least))
