@@ -24,10 +24,12 @@ INCLUDE = re.compile(r'#include "(metalbench/\w+\.h)"')
 # A kernel that includes a header may use another part of it; this number is tried.
 MOST_TRIED = 8
 # Sizes and tunings that reach a barrier which no small size with one large tunable reaches: tiles
-# of which threadgroup memory has room for one pair, and a vector of more than 4096 columns.
+# of which threadgroup memory has room for one pair, a vector of more than 4096 columns, and a
+# vocabulary of two blocks.
 FURTHER: dict[str, list[tuple[str, dict[str, int]]]] = {
     "sqr_mm": [("odd1", {"BM": 128, "BN": 128})],
     "qmv4": [("rows=8,cols=8448", {"STAGED": 1})],
+    "sample_token": [("rows=1,vocabulary=33000", {})],
 }
 
 

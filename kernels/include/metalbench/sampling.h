@@ -250,7 +250,8 @@ struct Sampler {
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     const float peak = sorted[0], inverse = inverse_temperature();
-    const float last = sorted[min(rule.count == 0 ? found : rule.count, found) - 1];
+    const uint most = min(rule.count == 0 ? found : rule.count, found);
+    const float last = sorted[max(most, 1u) - 1];
     threadgroup float* masses = memory.values;
     for (uint i = place.thread_index; i < found; i += Threads) {
       masses[i] = sorted[i] >= last ? precise::exp((sorted[i] - peak) * inverse) : 0.0f;
