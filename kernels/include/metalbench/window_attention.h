@@ -139,17 +139,31 @@ INLINED inline void attend_window(device const float* qkv, device float* y,
   }
 }
 
-// Distance number `place` of 13 x 13 through a network of 512 units: their sum, for one head.
-inline float distance_logit(device const float* weight_0, device const float* bias_0,
-                            device const float* weight_2, uint place, uint lane) {
+// Distance number `place` of 13 x 13 through a network of 512 units, which all heads share: 16
+// times the sigmoid of their sum for each head, into `distances` (heads, 169), by a SIMD-group.
+inline void store_distances(device const float* weight_0, device const float* bias_0,
+                            device const float* weight_2, device float* distances, uint heads,
+                            uint place, uint lane) {
   const float2 apart = float2(place / 13, place % 13) - 6.0f;
   const float2 at = sign(apart) * precise::log2(abs(apart) * (8.0f / 6.0f) + 1.0f) / 3.0f;
-  float sum = 0.0f;
-  for (uint unit = lane; unit < 512; unit += 32) {
-    const float v = fma(at.x, weight_0[2 * unit], fma(at.y, weight_0[2 * unit + 1], bias_0[unit]));
-    sum = fma(Relu()(v), weight_2[unit], sum);
+  float units[16];
+  UNROLLED
+  for (uint i = 0; i < 16; ++i) {
+    const uint unit = lane + 32 * i;
+    units[i] =
+        Relu()(fma(at.x, weight_0[2 * unit], fma(at.y, weight_0[2 * unit + 1], bias_0[unit])));
   }
-  return simd_sum(sum);
+  for (uint head = 0; head < heads; ++head) {
+    float sum = 0.0f;
+    UNROLLED
+    for (uint i = 0; i < 16; ++i) {
+      sum = fma(units[i], weight_2[head * 512 + lane + 32 * i], sum);
+    }
+    sum = simd_sum(sum);
+    if (lane == 0) {
+      distances[head * 169 + place] = 16.0f * Sigmoid()(sum);
+    }
+  }
 }
 
 }  // namespace metalbench

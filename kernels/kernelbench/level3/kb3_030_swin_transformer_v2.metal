@@ -17,7 +17,7 @@
 // let: channels3 = 24 * dims
 // dispatch: embed(weight = patch_embed_proj_weight, bias = patch_embed_proj_bias, to = first, rows = rows0, features = channels0)  threadgroups=(ceil_div(channels0, BN), ceil_div(rows0, BM))  threads=(128)
 // dispatch: norm(from = first, weight = patch_embed_norm_weight, bias = patch_embed_norm_bias, to = tokens, rows = rows0, width = channels0)  threadgroups=(ceil_div(rows0, NORMS))  threads=(32 * NORMS)
-// dispatch: relate(weight_0 = layers_0_blocks_0_attn_cpb_mlp_0_weight, bias_0 = layers_0_blocks_0_attn_cpb_mlp_0_bias, weight_2 = layers_0_blocks_0_attn_cpb_mlp_2_weight)  threadgroups=(169, 3)  threads=(32)
+// dispatch: relate(weight_0 = layers_0_blocks_0_attn_cpb_mlp_0_weight, bias_0 = layers_0_blocks_0_attn_cpb_mlp_0_bias, weight_2 = layers_0_blocks_0_attn_cpb_mlp_2_weight, heads = 3)  threadgroups=(169)  threads=(32)
 // dispatch: project(weight = layers_0_blocks_0_attn_qkv_weight, q_bias = layers_0_blocks_0_attn_q_bias, v_bias = layers_0_blocks_0_attn_v_bias, channels = channels0, rows = rows0)  threadgroups=(ceil_div(3 * channels0, BN), ceil_div(rows0, BM))  threads=(128)
 // dispatch: attend(logit_scale = layers_0_blocks_0_attn_logit_scale, across = across0, channels = channels0, shift = 0)  threadgroups=((across0 / 7) * (across0 / 7), 3, batch)  threads=(64)
 // dispatch: linear(from = attended, weight = layers_0_blocks_0_attn_proj_weight, bias = layers_0_blocks_0_attn_proj_bias, to = mixed, width = channels0, rows = rows0, features = channels0)  threadgroups=(ceil_div(channels0, BN), ceil_div(rows0, BM))  threads=(128)
@@ -25,7 +25,7 @@
 // dispatch: raise(weight = layers_0_blocks_0_mlp_fc1_weight, bias = layers_0_blocks_0_mlp_fc1_bias, width = channels0, rows = rows0, features = 4 * channels0)  threadgroups=(ceil_div(4 * channels0, BN), ceil_div(rows0, BM))  threads=(128)
 // dispatch: linear(from = lifted, weight = layers_0_blocks_0_mlp_fc2_weight, bias = layers_0_blocks_0_mlp_fc2_bias, to = mixed, width = 4 * channels0, rows = rows0, features = channels0)  threadgroups=(ceil_div(channels0, BN), ceil_div(rows0, BM))  threads=(128)
 // dispatch: norm_added(weight = layers_0_blocks_0_norm2_weight, bias = layers_0_blocks_0_norm2_bias, rows = rows0, width = channels0)  threadgroups=(ceil_div(rows0, NORMS))  threads=(32 * NORMS)
-// dispatch: relate(weight_0 = layers_0_blocks_1_attn_cpb_mlp_0_weight, bias_0 = layers_0_blocks_1_attn_cpb_mlp_0_bias, weight_2 = layers_0_blocks_1_attn_cpb_mlp_2_weight)  threadgroups=(169, 3)  threads=(32)
+// dispatch: relate(weight_0 = layers_0_blocks_1_attn_cpb_mlp_0_weight, bias_0 = layers_0_blocks_1_attn_cpb_mlp_0_bias, weight_2 = layers_0_blocks_1_attn_cpb_mlp_2_weight, heads = 3)  threadgroups=(169)  threads=(32)
 // dispatch: project(weight = layers_0_blocks_1_attn_qkv_weight, q_bias = layers_0_blocks_1_attn_q_bias, v_bias = layers_0_blocks_1_attn_v_bias, channels = channels0, rows = rows0)  threadgroups=(ceil_div(3 * channels0, BN), ceil_div(rows0, BM))  threads=(128)
 // dispatch: attend(logit_scale = layers_0_blocks_1_attn_logit_scale, across = across0, channels = channels0, shift = 3)  threadgroups=((across0 / 7) * (across0 / 7), 3, batch)  threads=(64)
 // dispatch: linear(from = attended, weight = layers_0_blocks_1_attn_proj_weight, bias = layers_0_blocks_1_attn_proj_bias, to = mixed, width = channels0, rows = rows0, features = channels0)  threadgroups=(ceil_div(channels0, BN), ceil_div(rows0, BM))  threads=(128)
@@ -36,7 +36,7 @@
 // dispatch: merge(from = tokens, to = merged, across = across0, channels = channels0)  threads_in_grid=(4 * ceil_div(channels0, 4), across1, batch * across1)  threads=(32)
 // dispatch: reduce(weight = layers_0_downsample_reduction_weight, width = 4 * channels0, rows = rows1, features = channels1)  threadgroups=(ceil_div(channels1, BN), ceil_div(rows1, BM))  threads=(128)
 // dispatch: norm(from = first, weight = layers_0_downsample_norm_weight, bias = layers_0_downsample_norm_bias, to = tokens, rows = rows1, width = channels1)  threadgroups=(ceil_div(rows1, NORMS))  threads=(32 * NORMS)
-// dispatch: relate(weight_0 = layers_1_blocks_0_attn_cpb_mlp_0_weight, bias_0 = layers_1_blocks_0_attn_cpb_mlp_0_bias, weight_2 = layers_1_blocks_0_attn_cpb_mlp_2_weight)  threadgroups=(169, 6)  threads=(32)
+// dispatch: relate(weight_0 = layers_1_blocks_0_attn_cpb_mlp_0_weight, bias_0 = layers_1_blocks_0_attn_cpb_mlp_0_bias, weight_2 = layers_1_blocks_0_attn_cpb_mlp_2_weight, heads = 6)  threadgroups=(169)  threads=(32)
 // dispatch: project(weight = layers_1_blocks_0_attn_qkv_weight, q_bias = layers_1_blocks_0_attn_q_bias, v_bias = layers_1_blocks_0_attn_v_bias, channels = channels1, rows = rows1)  threadgroups=(ceil_div(3 * channels1, BN), ceil_div(rows1, BM))  threads=(128)
 // dispatch: attend(logit_scale = layers_1_blocks_0_attn_logit_scale, across = across1, channels = channels1, shift = 0)  threadgroups=((across1 / 7) * (across1 / 7), 6, batch)  threads=(64)
 // dispatch: linear(from = attended, weight = layers_1_blocks_0_attn_proj_weight, bias = layers_1_blocks_0_attn_proj_bias, to = mixed, width = channels1, rows = rows1, features = channels1)  threadgroups=(ceil_div(channels1, BN), ceil_div(rows1, BM))  threads=(128)
@@ -44,7 +44,7 @@
 // dispatch: raise(weight = layers_1_blocks_0_mlp_fc1_weight, bias = layers_1_blocks_0_mlp_fc1_bias, width = channels1, rows = rows1, features = 4 * channels1)  threadgroups=(ceil_div(4 * channels1, BN), ceil_div(rows1, BM))  threads=(128)
 // dispatch: linear(from = lifted, weight = layers_1_blocks_0_mlp_fc2_weight, bias = layers_1_blocks_0_mlp_fc2_bias, to = mixed, width = 4 * channels1, rows = rows1, features = channels1)  threadgroups=(ceil_div(channels1, BN), ceil_div(rows1, BM))  threads=(128)
 // dispatch: norm_added(weight = layers_1_blocks_0_norm2_weight, bias = layers_1_blocks_0_norm2_bias, rows = rows1, width = channels1)  threadgroups=(ceil_div(rows1, NORMS))  threads=(32 * NORMS)
-// dispatch: relate(weight_0 = layers_1_blocks_1_attn_cpb_mlp_0_weight, bias_0 = layers_1_blocks_1_attn_cpb_mlp_0_bias, weight_2 = layers_1_blocks_1_attn_cpb_mlp_2_weight)  threadgroups=(169, 6)  threads=(32)
+// dispatch: relate(weight_0 = layers_1_blocks_1_attn_cpb_mlp_0_weight, bias_0 = layers_1_blocks_1_attn_cpb_mlp_0_bias, weight_2 = layers_1_blocks_1_attn_cpb_mlp_2_weight, heads = 6)  threadgroups=(169)  threads=(32)
 // dispatch: project(weight = layers_1_blocks_1_attn_qkv_weight, q_bias = layers_1_blocks_1_attn_q_bias, v_bias = layers_1_blocks_1_attn_v_bias, channels = channels1, rows = rows1)  threadgroups=(ceil_div(3 * channels1, BN), ceil_div(rows1, BM))  threads=(128)
 // dispatch: attend(logit_scale = layers_1_blocks_1_attn_logit_scale, across = across1, channels = channels1, shift = 3)  threadgroups=((across1 / 7) * (across1 / 7), 6, batch)  threads=(64)
 // dispatch: linear(from = attended, weight = layers_1_blocks_1_attn_proj_weight, bias = layers_1_blocks_1_attn_proj_bias, to = mixed, width = channels1, rows = rows1, features = channels1)  threadgroups=(ceil_div(channels1, BN), ceil_div(rows1, BM))  threads=(128)
@@ -55,7 +55,7 @@
 // dispatch: merge(from = tokens, to = merged, across = across1, channels = channels1)  threads_in_grid=(4 * ceil_div(channels1, 4), across2, batch * across2)  threads=(32)
 // dispatch: reduce(weight = layers_1_downsample_reduction_weight, width = 4 * channels1, rows = rows2, features = channels2)  threadgroups=(ceil_div(channels2, BN), ceil_div(rows2, BM))  threads=(128)
 // dispatch: norm(from = first, weight = layers_1_downsample_norm_weight, bias = layers_1_downsample_norm_bias, to = tokens, rows = rows2, width = channels2)  threadgroups=(ceil_div(rows2, NORMS))  threads=(32 * NORMS)
-// dispatch: relate(weight_0 = layers_2_blocks_0_attn_cpb_mlp_0_weight, bias_0 = layers_2_blocks_0_attn_cpb_mlp_0_bias, weight_2 = layers_2_blocks_0_attn_cpb_mlp_2_weight)  threadgroups=(169, 12)  threads=(32)
+// dispatch: relate(weight_0 = layers_2_blocks_0_attn_cpb_mlp_0_weight, bias_0 = layers_2_blocks_0_attn_cpb_mlp_0_bias, weight_2 = layers_2_blocks_0_attn_cpb_mlp_2_weight, heads = 12)  threadgroups=(169)  threads=(32)
 // dispatch: project(weight = layers_2_blocks_0_attn_qkv_weight, q_bias = layers_2_blocks_0_attn_q_bias, v_bias = layers_2_blocks_0_attn_v_bias, channels = channels2, rows = rows2)  threadgroups=(ceil_div(3 * channels2, BN), ceil_div(rows2, BM))  threads=(128)
 // dispatch: attend(logit_scale = layers_2_blocks_0_attn_logit_scale, across = across2, channels = channels2, shift = 0)  threadgroups=((across2 / 7) * (across2 / 7), 12, batch)  threads=(64)
 // dispatch: linear(from = attended, weight = layers_2_blocks_0_attn_proj_weight, bias = layers_2_blocks_0_attn_proj_bias, to = mixed, width = channels2, rows = rows2, features = channels2)  threadgroups=(ceil_div(channels2, BN), ceil_div(rows2, BM))  threads=(128)
@@ -63,7 +63,7 @@
 // dispatch: raise(weight = layers_2_blocks_0_mlp_fc1_weight, bias = layers_2_blocks_0_mlp_fc1_bias, width = channels2, rows = rows2, features = 4 * channels2)  threadgroups=(ceil_div(4 * channels2, BN), ceil_div(rows2, BM))  threads=(128)
 // dispatch: linear(from = lifted, weight = layers_2_blocks_0_mlp_fc2_weight, bias = layers_2_blocks_0_mlp_fc2_bias, to = mixed, width = 4 * channels2, rows = rows2, features = channels2)  threadgroups=(ceil_div(channels2, BN), ceil_div(rows2, BM))  threads=(128)
 // dispatch: norm_added(weight = layers_2_blocks_0_norm2_weight, bias = layers_2_blocks_0_norm2_bias, rows = rows2, width = channels2)  threadgroups=(ceil_div(rows2, NORMS))  threads=(32 * NORMS)
-// dispatch: relate(weight_0 = layers_2_blocks_1_attn_cpb_mlp_0_weight, bias_0 = layers_2_blocks_1_attn_cpb_mlp_0_bias, weight_2 = layers_2_blocks_1_attn_cpb_mlp_2_weight)  threadgroups=(169, 12)  threads=(32)
+// dispatch: relate(weight_0 = layers_2_blocks_1_attn_cpb_mlp_0_weight, bias_0 = layers_2_blocks_1_attn_cpb_mlp_0_bias, weight_2 = layers_2_blocks_1_attn_cpb_mlp_2_weight, heads = 12)  threadgroups=(169)  threads=(32)
 // dispatch: project(weight = layers_2_blocks_1_attn_qkv_weight, q_bias = layers_2_blocks_1_attn_q_bias, v_bias = layers_2_blocks_1_attn_v_bias, channels = channels2, rows = rows2)  threadgroups=(ceil_div(3 * channels2, BN), ceil_div(rows2, BM))  threads=(128)
 // dispatch: attend(logit_scale = layers_2_blocks_1_attn_logit_scale, across = across2, channels = channels2, shift = 3)  threadgroups=((across2 / 7) * (across2 / 7), 12, batch)  threads=(64)
 // dispatch: linear(from = attended, weight = layers_2_blocks_1_attn_proj_weight, bias = layers_2_blocks_1_attn_proj_bias, to = mixed, width = channels2, rows = rows2, features = channels2)  threadgroups=(ceil_div(channels2, BN), ceil_div(rows2, BM))  threads=(128)
@@ -71,7 +71,7 @@
 // dispatch: raise(weight = layers_2_blocks_1_mlp_fc1_weight, bias = layers_2_blocks_1_mlp_fc1_bias, width = channels2, rows = rows2, features = 4 * channels2)  threadgroups=(ceil_div(4 * channels2, BN), ceil_div(rows2, BM))  threads=(128)
 // dispatch: linear(from = lifted, weight = layers_2_blocks_1_mlp_fc2_weight, bias = layers_2_blocks_1_mlp_fc2_bias, to = mixed, width = 4 * channels2, rows = rows2, features = channels2)  threadgroups=(ceil_div(channels2, BN), ceil_div(rows2, BM))  threads=(128)
 // dispatch: norm_added(weight = layers_2_blocks_1_norm2_weight, bias = layers_2_blocks_1_norm2_bias, rows = rows2, width = channels2)  threadgroups=(ceil_div(rows2, NORMS))  threads=(32 * NORMS)
-// dispatch: relate(weight_0 = layers_2_blocks_2_attn_cpb_mlp_0_weight, bias_0 = layers_2_blocks_2_attn_cpb_mlp_0_bias, weight_2 = layers_2_blocks_2_attn_cpb_mlp_2_weight)  threadgroups=(169, 12)  threads=(32)
+// dispatch: relate(weight_0 = layers_2_blocks_2_attn_cpb_mlp_0_weight, bias_0 = layers_2_blocks_2_attn_cpb_mlp_0_bias, weight_2 = layers_2_blocks_2_attn_cpb_mlp_2_weight, heads = 12)  threadgroups=(169)  threads=(32)
 // dispatch: project(weight = layers_2_blocks_2_attn_qkv_weight, q_bias = layers_2_blocks_2_attn_q_bias, v_bias = layers_2_blocks_2_attn_v_bias, channels = channels2, rows = rows2)  threadgroups=(ceil_div(3 * channels2, BN), ceil_div(rows2, BM))  threads=(128)
 // dispatch: attend(logit_scale = layers_2_blocks_2_attn_logit_scale, across = across2, channels = channels2, shift = 0)  threadgroups=((across2 / 7) * (across2 / 7), 12, batch)  threads=(64)
 // dispatch: linear(from = attended, weight = layers_2_blocks_2_attn_proj_weight, bias = layers_2_blocks_2_attn_proj_bias, to = mixed, width = channels2, rows = rows2, features = channels2)  threadgroups=(ceil_div(channels2, BN), ceil_div(rows2, BM))  threads=(128)
@@ -79,7 +79,7 @@
 // dispatch: raise(weight = layers_2_blocks_2_mlp_fc1_weight, bias = layers_2_blocks_2_mlp_fc1_bias, width = channels2, rows = rows2, features = 4 * channels2)  threadgroups=(ceil_div(4 * channels2, BN), ceil_div(rows2, BM))  threads=(128)
 // dispatch: linear(from = lifted, weight = layers_2_blocks_2_mlp_fc2_weight, bias = layers_2_blocks_2_mlp_fc2_bias, to = mixed, width = 4 * channels2, rows = rows2, features = channels2)  threadgroups=(ceil_div(channels2, BN), ceil_div(rows2, BM))  threads=(128)
 // dispatch: norm_added(weight = layers_2_blocks_2_norm2_weight, bias = layers_2_blocks_2_norm2_bias, rows = rows2, width = channels2)  threadgroups=(ceil_div(rows2, NORMS))  threads=(32 * NORMS)
-// dispatch: relate(weight_0 = layers_2_blocks_3_attn_cpb_mlp_0_weight, bias_0 = layers_2_blocks_3_attn_cpb_mlp_0_bias, weight_2 = layers_2_blocks_3_attn_cpb_mlp_2_weight)  threadgroups=(169, 12)  threads=(32)
+// dispatch: relate(weight_0 = layers_2_blocks_3_attn_cpb_mlp_0_weight, bias_0 = layers_2_blocks_3_attn_cpb_mlp_0_bias, weight_2 = layers_2_blocks_3_attn_cpb_mlp_2_weight, heads = 12)  threadgroups=(169)  threads=(32)
 // dispatch: project(weight = layers_2_blocks_3_attn_qkv_weight, q_bias = layers_2_blocks_3_attn_q_bias, v_bias = layers_2_blocks_3_attn_v_bias, channels = channels2, rows = rows2)  threadgroups=(ceil_div(3 * channels2, BN), ceil_div(rows2, BM))  threads=(128)
 // dispatch: attend(logit_scale = layers_2_blocks_3_attn_logit_scale, across = across2, channels = channels2, shift = 3)  threadgroups=((across2 / 7) * (across2 / 7), 12, batch)  threads=(64)
 // dispatch: linear(from = attended, weight = layers_2_blocks_3_attn_proj_weight, bias = layers_2_blocks_3_attn_proj_bias, to = mixed, width = channels2, rows = rows2, features = channels2)  threadgroups=(ceil_div(channels2, BN), ceil_div(rows2, BM))  threads=(128)
@@ -87,7 +87,7 @@
 // dispatch: raise(weight = layers_2_blocks_3_mlp_fc1_weight, bias = layers_2_blocks_3_mlp_fc1_bias, width = channels2, rows = rows2, features = 4 * channels2)  threadgroups=(ceil_div(4 * channels2, BN), ceil_div(rows2, BM))  threads=(128)
 // dispatch: linear(from = lifted, weight = layers_2_blocks_3_mlp_fc2_weight, bias = layers_2_blocks_3_mlp_fc2_bias, to = mixed, width = 4 * channels2, rows = rows2, features = channels2)  threadgroups=(ceil_div(channels2, BN), ceil_div(rows2, BM))  threads=(128)
 // dispatch: norm_added(weight = layers_2_blocks_3_norm2_weight, bias = layers_2_blocks_3_norm2_bias, rows = rows2, width = channels2)  threadgroups=(ceil_div(rows2, NORMS))  threads=(32 * NORMS)
-// dispatch: relate(weight_0 = layers_2_blocks_4_attn_cpb_mlp_0_weight, bias_0 = layers_2_blocks_4_attn_cpb_mlp_0_bias, weight_2 = layers_2_blocks_4_attn_cpb_mlp_2_weight)  threadgroups=(169, 12)  threads=(32)
+// dispatch: relate(weight_0 = layers_2_blocks_4_attn_cpb_mlp_0_weight, bias_0 = layers_2_blocks_4_attn_cpb_mlp_0_bias, weight_2 = layers_2_blocks_4_attn_cpb_mlp_2_weight, heads = 12)  threadgroups=(169)  threads=(32)
 // dispatch: project(weight = layers_2_blocks_4_attn_qkv_weight, q_bias = layers_2_blocks_4_attn_q_bias, v_bias = layers_2_blocks_4_attn_v_bias, channels = channels2, rows = rows2)  threadgroups=(ceil_div(3 * channels2, BN), ceil_div(rows2, BM))  threads=(128)
 // dispatch: attend(logit_scale = layers_2_blocks_4_attn_logit_scale, across = across2, channels = channels2, shift = 0)  threadgroups=((across2 / 7) * (across2 / 7), 12, batch)  threads=(64)
 // dispatch: linear(from = attended, weight = layers_2_blocks_4_attn_proj_weight, bias = layers_2_blocks_4_attn_proj_bias, to = mixed, width = channels2, rows = rows2, features = channels2)  threadgroups=(ceil_div(channels2, BN), ceil_div(rows2, BM))  threads=(128)
@@ -95,7 +95,7 @@
 // dispatch: raise(weight = layers_2_blocks_4_mlp_fc1_weight, bias = layers_2_blocks_4_mlp_fc1_bias, width = channels2, rows = rows2, features = 4 * channels2)  threadgroups=(ceil_div(4 * channels2, BN), ceil_div(rows2, BM))  threads=(128)
 // dispatch: linear(from = lifted, weight = layers_2_blocks_4_mlp_fc2_weight, bias = layers_2_blocks_4_mlp_fc2_bias, to = mixed, width = 4 * channels2, rows = rows2, features = channels2)  threadgroups=(ceil_div(channels2, BN), ceil_div(rows2, BM))  threads=(128)
 // dispatch: norm_added(weight = layers_2_blocks_4_norm2_weight, bias = layers_2_blocks_4_norm2_bias, rows = rows2, width = channels2)  threadgroups=(ceil_div(rows2, NORMS))  threads=(32 * NORMS)
-// dispatch: relate(weight_0 = layers_2_blocks_5_attn_cpb_mlp_0_weight, bias_0 = layers_2_blocks_5_attn_cpb_mlp_0_bias, weight_2 = layers_2_blocks_5_attn_cpb_mlp_2_weight)  threadgroups=(169, 12)  threads=(32)
+// dispatch: relate(weight_0 = layers_2_blocks_5_attn_cpb_mlp_0_weight, bias_0 = layers_2_blocks_5_attn_cpb_mlp_0_bias, weight_2 = layers_2_blocks_5_attn_cpb_mlp_2_weight, heads = 12)  threadgroups=(169)  threads=(32)
 // dispatch: project(weight = layers_2_blocks_5_attn_qkv_weight, q_bias = layers_2_blocks_5_attn_q_bias, v_bias = layers_2_blocks_5_attn_v_bias, channels = channels2, rows = rows2)  threadgroups=(ceil_div(3 * channels2, BN), ceil_div(rows2, BM))  threads=(128)
 // dispatch: attend(logit_scale = layers_2_blocks_5_attn_logit_scale, across = across2, channels = channels2, shift = 3)  threadgroups=((across2 / 7) * (across2 / 7), 12, batch)  threads=(64)
 // dispatch: linear(from = attended, weight = layers_2_blocks_5_attn_proj_weight, bias = layers_2_blocks_5_attn_proj_bias, to = mixed, width = channels2, rows = rows2, features = channels2)  threadgroups=(ceil_div(channels2, BN), ceil_div(rows2, BM))  threads=(128)
@@ -106,7 +106,7 @@
 // dispatch: merge(from = tokens, to = merged, across = across2, channels = channels2)  threads_in_grid=(4 * ceil_div(channels2, 4), across3, batch * across3)  threads=(32)
 // dispatch: reduce(weight = layers_2_downsample_reduction_weight, width = 4 * channels2, rows = rows3, features = channels3)  threadgroups=(ceil_div(channels3, BN), ceil_div(rows3, BM))  threads=(128)
 // dispatch: norm(from = first, weight = layers_2_downsample_norm_weight, bias = layers_2_downsample_norm_bias, to = tokens, rows = rows3, width = channels3)  threadgroups=(ceil_div(rows3, NORMS))  threads=(32 * NORMS)
-// dispatch: relate(weight_0 = layers_3_blocks_0_attn_cpb_mlp_0_weight, bias_0 = layers_3_blocks_0_attn_cpb_mlp_0_bias, weight_2 = layers_3_blocks_0_attn_cpb_mlp_2_weight)  threadgroups=(169, 24)  threads=(32)
+// dispatch: relate(weight_0 = layers_3_blocks_0_attn_cpb_mlp_0_weight, bias_0 = layers_3_blocks_0_attn_cpb_mlp_0_bias, weight_2 = layers_3_blocks_0_attn_cpb_mlp_2_weight, heads = 24)  threadgroups=(169)  threads=(32)
 // dispatch: project(weight = layers_3_blocks_0_attn_qkv_weight, q_bias = layers_3_blocks_0_attn_q_bias, v_bias = layers_3_blocks_0_attn_v_bias, channels = channels3, rows = rows3)  threadgroups=(ceil_div(3 * channels3, BN), ceil_div(rows3, BM))  threads=(128)
 // dispatch: attend(logit_scale = layers_3_blocks_0_attn_logit_scale, across = across3, channels = channels3, shift = 0)  threadgroups=((across3 / 7) * (across3 / 7), 24, batch)  threads=(64)
 // dispatch: linear(from = attended, weight = layers_3_blocks_0_attn_proj_weight, bias = layers_3_blocks_0_attn_proj_bias, to = mixed, width = channels3, rows = rows3, features = channels3)  threadgroups=(ceil_div(channels3, BN), ceil_div(rows3, BM))  threads=(128)
@@ -114,7 +114,7 @@
 // dispatch: raise(weight = layers_3_blocks_0_mlp_fc1_weight, bias = layers_3_blocks_0_mlp_fc1_bias, width = channels3, rows = rows3, features = 4 * channels3)  threadgroups=(ceil_div(4 * channels3, BN), ceil_div(rows3, BM))  threads=(128)
 // dispatch: linear(from = lifted, weight = layers_3_blocks_0_mlp_fc2_weight, bias = layers_3_blocks_0_mlp_fc2_bias, to = mixed, width = 4 * channels3, rows = rows3, features = channels3)  threadgroups=(ceil_div(channels3, BN), ceil_div(rows3, BM))  threads=(128)
 // dispatch: norm_added(weight = layers_3_blocks_0_norm2_weight, bias = layers_3_blocks_0_norm2_bias, rows = rows3, width = channels3)  threadgroups=(ceil_div(rows3, NORMS))  threads=(32 * NORMS)
-// dispatch: relate(weight_0 = layers_3_blocks_1_attn_cpb_mlp_0_weight, bias_0 = layers_3_blocks_1_attn_cpb_mlp_0_bias, weight_2 = layers_3_blocks_1_attn_cpb_mlp_2_weight)  threadgroups=(169, 24)  threads=(32)
+// dispatch: relate(weight_0 = layers_3_blocks_1_attn_cpb_mlp_0_weight, bias_0 = layers_3_blocks_1_attn_cpb_mlp_0_bias, weight_2 = layers_3_blocks_1_attn_cpb_mlp_2_weight, heads = 24)  threadgroups=(169)  threads=(32)
 // dispatch: project(weight = layers_3_blocks_1_attn_qkv_weight, q_bias = layers_3_blocks_1_attn_q_bias, v_bias = layers_3_blocks_1_attn_v_bias, channels = channels3, rows = rows3)  threadgroups=(ceil_div(3 * channels3, BN), ceil_div(rows3, BM))  threads=(128)
 // dispatch: attend(logit_scale = layers_3_blocks_1_attn_logit_scale, across = across3, channels = channels3, shift = 0)  threadgroups=((across3 / 7) * (across3 / 7), 24, batch)  threads=(64)
 // dispatch: linear(from = attended, weight = layers_3_blocks_1_attn_proj_weight, bias = layers_3_blocks_1_attn_proj_bias, to = mixed, width = channels3, rows = rows3, features = channels3)  threadgroups=(ceil_div(channels3, BN), ceil_div(rows3, BM))  threads=(128)
@@ -150,12 +150,9 @@
 
 [[kernel]] void relate(device const float* weight_0, device const float* bias_0,
                        device const float* weight_2, device float* distances,
-                       uint2 place [[threadgroup_position_in_grid]],
+                       constant uint& heads, uint place [[threadgroup_position_in_grid]],
                        uint lane [[thread_index_in_simdgroup]]) {
-  const float sum = distance_logit(weight_0, bias_0, weight_2 + place.y * 512, place.x, lane);
-  if (lane == 0) {
-    distances[place.y * 169 + place.x] = 16.0f * Sigmoid()(sum);
-  }
+  store_distances(weight_0, bias_0, weight_2, distances, heads, place, lane);
 }
 
 // A map (epilogues.h): biases of queries and values; keys have none.
