@@ -7,13 +7,15 @@
 // dispatch: of_queries  threadgroups=(ceil_div(tokens, 8 * EIGHTS), heads)  threads=(64 * EIGHTS)
 // scratch: products float32 (heads, tokens)
 // tune: EIGHTS = 4, 1, 2
-// tune: PASS = 16, 32
 // instance: causal CAUSAL = 1
 // instance: bidirectional CAUSAL = 0
 // dtypes: float32, float16, bfloat16
 // limits: dims <= 128, heads % kv_heads == 0
 #include "metalbench/attention_gradient.h"
 using namespace metalbench;
+
+// Rows that pass at a time: with 32, tiles of float32 would not fit into threadgroup memory.
+constant constexpr uint kPass = 16;
 
 [[kernel]] void sum_products(device const DTYPE* y, device const DTYPE* dy, device float* products,
                              constant uint& dims, uint2 at [[thread_position_in_grid]],
@@ -31,9 +33,9 @@ using namespace metalbench;
     constant uint& heads, constant uint& kv_heads, constant uint& tokens, constant uint& dims,
     uint2 group [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
   // check: allow threadgroup-memory tiles of float32; halves take half as much
-  threadgroup AttentionGradient<DTYPE, EIGHTS, 128, PASS, CAUSAL, true>::Memory memory;
+  threadgroup AttentionGradient<DTYPE, EIGHTS, 128, kPass, CAUSAL, true>::Memory memory;
   const GradientArrays<DTYPE> of = {q, k, v, dy, lse, products, heads, kv_heads, tokens, dims};
-  store_key_gradients<EIGHTS, 128, PASS, CAUSAL>(of, dk, dv, group, memory, PLACE);
+  store_key_gradients<EIGHTS, 128, kPass, CAUSAL>(of, dk, dv, group, memory, PLACE);
 }
 
 [[kernel, max_total_threads_per_threadgroup(64 * EIGHTS)]] void of_queries(
@@ -42,7 +44,7 @@ using namespace metalbench;
     constant uint& kv_heads, constant uint& tokens, constant uint& dims,
     uint2 group [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
   // check: allow threadgroup-memory tiles of float32; halves take half as much
-  threadgroup AttentionGradient<DTYPE, EIGHTS, 128, PASS, CAUSAL, false>::Memory memory;
+  threadgroup AttentionGradient<DTYPE, EIGHTS, 128, kPass, CAUSAL, false>::Memory memory;
   const GradientArrays<DTYPE> of = {q, k, v, dy, lse, products, heads, kv_heads, tokens, dims};
-  store_query_gradients<EIGHTS, 128, PASS, CAUSAL>(of, dq, group, memory, PLACE);
+  store_query_gradients<EIGHTS, 128, kPass, CAUSAL>(of, dq, group, memory, PLACE);
 }
