@@ -5,7 +5,7 @@
 // dispatch: qsdpa_prefix_block  threadgroups=(ceil_div(tokens, 8 * SG), heads)  threads=(32 * SG * SPLITS)
 // instance: q4 BITS = 4
 // instance: q8 BITS = 8
-// tune: SG = 2, 1, 4
+// tune: SG = 2, 1
 // tune: SPLITS = 4, 2
 // dtypes: float32, float16, bfloat16
 // limits: dims <= 256, dims % 64 == 0, heads % kv_heads == 0, (before + tokens) * dims / 4 <= 4294967295

@@ -2,7 +2,7 @@
 // metalbench/attention.h a head, in which keys and values pass in strips of 128 dims. Several
 // SIMD-groups split eight queries, as one would not have the registers for their results.
 // dispatch: sdpa_causal256  threadgroups=(ceil_div(tokens, 8 * SG), heads)  threads=(32 * SG * SPLITS)
-// tune: SG = 2, 1, 4
+// tune: SG = 2, 1
 // tune: SPLITS = 4, 2
 // tune: AHEAD = 0, 1
 // dtypes: float32, float16, bfloat16

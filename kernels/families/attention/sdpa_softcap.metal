@@ -3,7 +3,7 @@
 // (metalbench/attention.h), so that no matrix of scores is made. A window as long as the text is
 // none. Heads are up to 256 dims wide and pass in strips of 128.
 // dispatch: sdpa_softcap  threadgroups=(ceil_div(tokens, 8 * SG), heads)  threads=(32 * SG * SPLITS)
-// tune: SG = 2, 1, 4
+// tune: SG = 2, 1
 // tune: SPLITS = 4, 2
 // tune: AHEAD = 0, 1
 // dtypes: float32, float16, bfloat16
