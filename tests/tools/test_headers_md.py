@@ -93,6 +93,11 @@ def elementwise() -> Case:
     return Case({"a": a, "b": b, "count": 1027}, {"y": np.hypot(wide(a), wide(b))})
 
 
+def typed() -> Case:
+    a, b = (RANDOM.integers(0, 2**32, 1027, dtype=np.uint32) for _ in range(2))
+    return Case({"a": a, "b": b, "count": 1027}, {"y": a & ~b}, 0)
+
+
 def activations() -> Case:
     x = normal(515)
     mish = x * np.tanh(np.log1p(np.exp(wide(x))))
@@ -231,8 +236,8 @@ def philox() -> Case:
 CASES = {
     each.__name__: each
     for each in (
-        *(quads, inlined, elementwise, activations, reduce, rows, arg_rows, norm, scan, sort),
-        *(array_sum, columns, divisor, matvec, tiles, linear, attention, philox),
+        *(quads, inlined, elementwise, typed, activations, reduce, rows, arg_rows, norm, scan),
+        *(sort, array_sum, columns, divisor, matvec, tiles, linear, attention, philox),
         *(decode, pool, fourier, quantised_matvec),
     )
 } | {"softmax": softmax_rows}

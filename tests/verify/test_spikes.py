@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mlx.core as mx
 import numpy as np
 import pytest
 
@@ -10,7 +11,7 @@ from metalbench.kernel.header import parse
 from metalbench.kernel.prepare import compile_kernel
 from metalbench.task import integers, normal, output, task
 from metalbench.task.workload import workload
-from metalbench.verify import Kind
+from metalbench.verify import Kind, Report
 from metalbench.verify.examine import LEAST, Examiner, add_spikes, examine_spikes, find_spike_places
 
 SIZE = 100_000
@@ -75,6 +76,47 @@ def test_an_omitted_edge_of_a_tile_is_found_and_named():
     index = next(int(each) for each in places if each % 16 in (0, 15) and 0 < each < SIZE - 1)
     (finding,) = examined(SKIPPED=index).findings
     assert f"it is as if x[{index}] were left out" in finding.message
+
+
+WAVES = """
+// dispatch: waves threads_in_grid=(n) threads=(256)
+#include <metal_stdlib>
+kernel void waves(device const float* x, device float* y, uint i [[thread_position_in_grid]]) {
+  y[i] = FACTOR * metal::precise::sin(STEEPNESS * x[i]);
+}
+"""
+
+
+def examined_waves(steepness: float, factor: float):
+    @task(
+        sizes=dict(seed=dict(n=1000)),
+        inputs=dict(x=normal("n")),
+        outputs=dict(y=output("n")),
+        oracle=lambda x: np.sin(steepness * x),
+        flops="n",
+    )
+    def waves(x):
+        return mx.sin(steepness * x)
+
+    device = _core.open("cpu")
+    source = WAVES.replace("STEEPNESS", f"{steepness}f").replace("FACTOR", f"{factor}f")
+    compiled = compile_kernel(device, parse(source, name="waves"), waves)
+    work = add_spikes(workload(waves, "seed", seed=0))
+    return examine_spikes(Examiner(compiled.bind(work), device, 10.0))
+
+
+def test_spikes_that_magnify_rounding_are_not_judged():
+    report = examined_waves(1000.0, 1.0)
+    assert report.passed
+    assert report.skipped == (
+        "spikes are not judged, as they magnify rounding: seed 0 at size seed",
+    )
+
+
+def test_spikes_that_do_not_magnify_rounding_are_judged():
+    assert examined_waves(1.0, 1.0) == Report()
+    (finding,) = examined_waves(1.0, 1.01).findings
+    assert finding.kind is Kind.WRONG_RESULT
 
 
 def test_spikes_are_few_and_keep_signs():
