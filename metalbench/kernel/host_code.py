@@ -30,6 +30,7 @@ from metalbench.msl.frontend.declarations import (
     parse_declarations,
     skip_attributes,
 )
+from metalbench.msl.frontend.reflection import find_stage
 from metalbench.msl.frontend.tokens import Tokens, is_name, lex
 from metalbench.task import Task
 from metalbench.task.dtypes import DType
@@ -159,7 +160,7 @@ def write_mlx_code(plan: HostPlan, *, make_kernel: str = "mx.fast.metal_kernel")
     functions = {
         each.name: each
         for each in parse_declarations(tokens)
-        if each.kind == "function" and _is_kernel(each)
+        if each.kind == "function" and each.body and find_stage(tokens, each) == "kernel"
     }
     header = _write_mlx_header(tokens, list(functions.values()))
     parts = [
@@ -211,10 +212,6 @@ def _refuse_for_mlx(plan: HostPlan) -> None:
                 f"[{plan.name}] {line.function} takes more than buffers, which MLX does not pass; "
                 "use --host swift or --host objc"
             )
-
-
-def _is_kernel(declaration: Declaration) -> bool:
-    return declaration.body is not None and declaration.find_attribute("kernel") is not None
 
 
 def _is_first(plan: HostPlan, place: int) -> bool:

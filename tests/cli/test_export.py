@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
+
 from click.testing import CliRunner
 
 from metalbench.cli.export import export
+from metalbench.kernel.source_files import library_folder
 
 
 def run(*arguments: str):
@@ -17,6 +20,24 @@ def test_export_writes_the_kernel_and_code_of_all_hosts(tmp_path):
     names = {each.name for each in (tmp_path / "new").iterdir()}
     assert names == {"relu.metal", "relu.py", "relu.mm", "relu.swift"}
     assert str(tmp_path / "new" / "relu.metal") in result.output
+
+
+def test_export_for_mlx_takes_kernels_with_the_keyword(tmp_path):
+    shutil.copy(library_folder() / "common/relu.py", tmp_path)
+    (tmp_path / "relu.metal").write_text(
+        "// dispatch: largest threads_in_grid=(rows * cols) threads=(256)\n"
+        "#include <metal_stdlib>\n"
+        "kernel void largest(device const float* x, device float* y,\n"
+        "                    uint i [[thread_position_in_grid]]) {\n"
+        "  y[i] = metal::max(x[i], 0.0f);\n"
+        "}\n"
+    )
+    out = tmp_path / "out"
+    result = run("relu", "--kernels", str(tmp_path), "--host", "mlx", "-o", str(out))
+    assert result.exit_code == 0, result.output
+    text = (out / "relu.py").read_text()
+    assert "y[i] = metal::max(x[i], 0.0f);" in text
+    assert "kernel void" not in text
 
 
 def test_export_leaves_out_what_a_host_cannot_and_says_so(tmp_path):
