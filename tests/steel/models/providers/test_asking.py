@@ -74,11 +74,10 @@ def test_the_request_has_the_brief(asking, brief):
         (says('["a list"]'), "expected a JSON object"),
         (says('{"summary": "a"}'), "`technique` is missing"),
         (kernel(BETTER, extra="more"), "`extra` was not asked for"),
-        (kernel(f"```metal\n{SOURCE}``` and so on"), "1 times ```"),
+        (kernel(f"```metal\n{SOURCE}``` and so on"), "2 times ```"),
         (kernel("[[kernel]] void relu() {}"), "no dispatch line"),
         (kernel(BETTER.replace("threads=(TG)", "threads=TG")), "relu.metal:2:"),
         (kernel(BETTER.replace("<metal_stdlib>", '"/etc/passwd"')), "expected a header of Metal"),
-        (kernel(BETTER + "/" * 200_001), "expected at most 200000 bytes"),
         (says(GOOD.text, then="limit"), "the answer was cut off at 50 tokens"),
     ],
 )
@@ -93,6 +92,12 @@ def test_a_malformed_answer_is_sent_back_once_with_its_reason(asking, brief, ans
     assert reason in second.turns[2][1]
     assert second.turns[1][1] == (answer.text[:100_000] or "(nothing)")
     assert it.waited == []
+
+
+def test_a_kernel_that_is_too_long_is_sent_back(asking, brief):
+    it = asking([kernel(BETTER + "/" * 200_001), GOOD], max_tokens=100_000)
+    assert it.propose(brief).source == BETTER
+    assert "expected at most 200000 bytes" in it.server.asked[1].turns[2][1]
 
 
 @pytest.mark.parametrize(
@@ -253,10 +258,10 @@ def test_the_worst_case_cost_is_checked_before_a_request(asking, brief):
 
 
 def test_spent_money_counts_against_the_limit(asking, brief):
-    it = asking([says("no", tokens_in=10_000, tokens_out=1000)] * 9, max_cost=0.07)
+    it = asking([says("no", tokens_in=10_000, tokens_out=1000)] * 9, max_cost=0.085)
     with pytest.raises(SpentError, match="raise the limit") as e:
         it.propose(brief)
-    # Each costs 0.03, and what a third may answer is 0.01 without its question.
+    # Each costs 0.03, and a third may cost 0.04: 0.01 for its answer, the rest for its question.
     assert len(it.server.asked) == 2
     assert e.value.usage == Usage(20_000, 2000, pytest.approx(0.06), 2)
 
