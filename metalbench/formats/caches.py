@@ -284,6 +284,34 @@ def read_block_with_mlx(bits: int, q: Any, k: Sequence[Any], v: Sequence[Any]) -
     return y[0].swapaxes(0, 1)
 
 
+def prefix_task(name: str, bits: int) -> Task:
+    """Return the task of causal attention of new tokens over a quantised cache that has them."""
+
+    def reference(  # noqa: PLR0917
+        q: Any, k: Any, k_scales: Any, k_biases: Any, v: Any, v_scales: Any, v_biases: Any
+    ) -> Any:
+        return read_block_with_mlx(bits, q, (k, k_scales, k_biases), (v, v_scales, v_biases))
+
+    reference.__name__ = name
+    return task(
+        sizes=PREFIX_SIZES,
+        gpu_headlines=("large",),
+        inputs=prefix_inputs(bits),
+        outputs=dict(y=output("tokens", "heads", "dims")),
+        draw=draw_prefix_size,
+        oracle=lambda q, k, k_scales, k_biases, v, v_scales, v_biases: read_block_exactly(
+            bits, q, (k, k_scales, k_biases), (v, v_scales, v_biases)
+        ),
+        scale=lambda q, k, k_scales, k_biases, v, v_scales, v_biases: read_block_exactly(
+            bits, q, (k, k_scales, k_biases), (v, v_scales, v_biases), sizes=True
+        ),
+        dtypes=TYPES,
+        flops="4 * heads * tokens * (before + tokens) * dims",
+        bytes=traffic(bits, "(before + tokens)", "heads * tokens"),
+        baseline="mx.dequantize, mx.fast.scaled_dot_product_attention(mask='causal')",
+    )(reference)
+
+
 # A step of decoding: a new key and value into quantised caches, and attention up to them.
 
 STEP_SIZES = dict(
@@ -375,3 +403,49 @@ def step_with_mlx(
     )
     y = decode_with_mlx(bits, q, k, v, mask=mx.arange(k[0].shape[1]) <= position)
     return (y, *k, *v)
+
+
+def step_task(name: str, bits: int) -> Task:
+    """Return the task of a step of decoding: a new key and value into caches, and attention."""
+
+    def exact(*arrays: Array, sizes: bool = False) -> Any:
+        q, *parts, k_new, v_new, position = arrays
+        return step_exactly(bits, q, (parts[:3], parts[3:]), (k_new, v_new), position, sizes=sizes)
+
+    def reference(  # noqa: PLR0917
+        q: Any,
+        k: Any,
+        k_scales: Any,
+        k_biases: Any,
+        v: Any,
+        v_scales: Any,
+        v_biases: Any,
+        k_new: Any,
+        v_new: Any,
+        position: Any,
+    ) -> Any:
+        caches = ((k, k_scales, k_biases), (v, v_scales, v_biases))
+        return step_with_mlx(bits, q, caches, (k_new, v_new), position)
+
+    reference.__name__ = name
+    return task(
+        sizes=STEP_SIZES,
+        gpu_headlines=("large",),
+        inputs=step_inputs(bits),
+        outputs=step_outputs(bits),
+        draw=draw_step_size,
+        # A task reads the names of the arguments.
+        oracle=lambda q, k, k_scales, k_biases, v, v_scales, v_biases, k_new, v_new, position: (  # noqa: PLW0108
+            exact(q, k, k_scales, k_biases, v, v_scales, v_biases, k_new, v_new, position)
+        ),
+        scale=lambda q, k, k_scales, k_biases, v, v_scales, v_biases, k_new, v_new, position: exact(
+            *(q, k, k_scales, k_biases, v, v_scales, v_biases, k_new, v_new, position), sizes=True
+        ),
+        dtypes=TYPES,
+        # As if the caches were full.
+        flops="4 * heads * length * dims",
+        bytes=step_traffic(bits, "2 * length"),
+        inout=STEP_INOUT,
+        inout_bytes=step_traffic(bits, "(length + 1)"),
+        baseline="mx.quantize, mx.quantized_matmul, mx.softmax",
+    )(reference)

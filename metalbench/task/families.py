@@ -78,6 +78,53 @@ def elementwise(
     )(reference)
 
 
+def count_set_bits(x: Any) -> Any:
+    """Return how many bits of each uint32 are set, by shifts and masks; of NumPy or of MLX."""
+    x = x - ((x >> 1) & 0x55555555)
+    x = (x & 0x33333333) + ((x >> 2) & 0x33333333)
+    x = (x + (x >> 4)) & 0x0F0F0F0F
+    x = x + (x >> 8)
+    return (x + (x >> 16)) & 63
+
+
+def divisors(*dims: str) -> Input:
+    """Return int32 of both signs, none of them zero, to divide by."""
+
+    def draw(
+        random: np.random.Generator, shape: tuple[int, ...], _: Mapping[str, int]
+    ) -> np.ndarray[Any, Any]:
+        magnitudes = random.integers(1, 1000, shape, dtype=np.int32)
+        return np.where(random.random(shape) < 0.5, -magnitudes, magnitudes)
+
+    return replace(integers(*dims, low=-999, high=1000, dtype="int32"), draw=draw)
+
+
+def join_truths(name: str, reference: Callable[..., Any], oracle: Callable[..., Any]) -> Task:
+    """Return the task `name` of joining rows of truth values to one each.
+
+    Half of the rows are true, half are false. Two rows of five have one value of the other kind, at
+    a random place.
+    """
+
+    def draw(
+        random: np.random.Generator, shape: tuple[int, ...], _: Mapping[str, int]
+    ) -> np.ndarray[Any, Any]:
+        rows = np.repeat(random.random((shape[0], 1)) < 0.5, shape[1], axis=1)
+        chosen = np.flatnonzero(random.random(shape[0]) < 0.4)
+        rows[chosen, random.integers(0, shape[1], len(chosen))] ^= True
+        return rows
+
+    reference.__name__ = name
+    return task(
+        sizes=ROWS,
+        gpu_headlines=("large",),
+        inputs=dict(x=replace(integers("rows", "cols", high=2, dtype="bool"), draw=draw)),
+        outputs=dict(y=output("rows", dtype="bool")),
+        oracle=oracle,
+        flops="rows * cols",
+    )(reference)
+
+
 # Declare tasks for convolutions with any stride, padding, dilation and number of groups.
 
 Array = np.ndarray[Any, Any]

@@ -14,7 +14,8 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import threefry
-from metalbench.task.inputs import Input, coarse, integers, normal, sparse
+from metalbench.task.declaration import Task, task
+from metalbench.task.inputs import Input, coarse, integers, normal, output, sparse
 
 Array = np.ndarray[Any, Any]
 
@@ -96,3 +97,39 @@ def sample_with_mlx(logits: Any, seen: Any, key: Any, rule: SamplingRule) -> Any
     if rule.least > 0:
         cut = mx.maximum(cut, descending[:, :1] + math.log(rule.least))
     return mx.random.categorical(mx.where(x >= cut, x, -math.inf), key=key)
+
+
+def sampling_task(name: str, **constants: float) -> Task:
+    """Return the task of a token of every row of logits; `constants` are those of SamplingRule.
+
+    `tokens` is the number of tokens that a penalty may be for.
+    """
+
+    def reference(  # noqa: PLR0917
+        logits: Any,
+        seen: Any,
+        key: Any,
+        tokens: int,
+        penalty: float,
+        temperature: float,
+        count: int,
+        p: float,
+        least: float,
+    ) -> Any:
+        rule = SamplingRule(penalty, temperature, count, p, least)
+        return sample_with_mlx(logits, seen, key, rule)
+
+    reference.__name__ = name
+    return task(
+        sizes=SIZES,
+        gpu_headlines=("large",),
+        inputs=sampling_inputs(),
+        outputs=dict(y=output("rows", dtype="uint32")),
+        constants=constants,
+        oracle=lambda logits, seen, key, tokens, penalty, temperature, count, p, least: (
+            sample_exactly(logits, seen, key, SamplingRule(penalty, temperature, count, p, least))
+        ),
+        dtypes=("float32", "float16", "bfloat16"),
+        flops="10 * rows * vocabulary",
+        baseline="mx.sort, mx.softmax, mx.cumsum, mx.random.categorical",
+    )(reference)

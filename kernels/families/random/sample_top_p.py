@@ -1,28 +1,13 @@
 """A token of every row of logits, of the fewest whose probabilities reach 0.9."""
 
-from metalbench.task import output, task
-from metalbench.task.families import FLOATING
-from metalbench.task.sampling import (
-    SIZES,
-    SamplingRule,
-    sample_exactly,
-    sample_with_mlx,
-    sampling_inputs,
-)
+from metalbench.task.sampling import sampling_task
 
-
-@task(
-    sizes=SIZES,
-    gpu_headlines=("large",),
-    inputs=sampling_inputs(),
-    outputs=dict(y=output("rows", dtype="uint32")),
-    constants=dict(tokens=1, penalty=1.0, temperature=0.7, count=0, p=0.9, least=0.0),
-    oracle=lambda logits, seen, key, tokens, penalty, temperature, count, p, least: sample_exactly(
-        logits, seen, key, SamplingRule(penalty, temperature, count, p, least)
-    ),
-    dtypes=FLOATING,
-    flops="10 * rows * vocabulary",
-    baseline="mx.sort, mx.softmax, mx.cumsum, mx.random.categorical",
+sample_top_p = sampling_task(
+    "sample_top_p",
+    tokens=1,
+    penalty=1.0,
+    temperature=0.7,
+    count=0,
+    p=0.9,
+    least=0.0,
 )
-def sample_top_p(logits, seen, key, tokens, penalty, temperature, count, p, least):
-    return sample_with_mlx(logits, seen, key, SamplingRule(penalty, temperature, count, p, least))

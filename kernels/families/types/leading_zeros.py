@@ -6,7 +6,7 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import integers
-from metalbench.task.families import elementwise
+from metalbench.task.families import count_set_bits, elementwise
 
 
 def drawn(random, shape, values):
@@ -25,12 +25,7 @@ def by_smearing(x):
     """Every bit below the first is set, and those that are not are counted."""
     for distance in (1, 2, 4, 8, 16):
         x = x | (x >> distance)
-    x = mx.bitwise_invert(x)
-    x = x - ((x >> 1) & 0x55555555)
-    x = (x & 0x33333333) + ((x >> 2) & 0x33333333)
-    x = (x + (x >> 4)) & 0x0F0F0F0F
-    x = x + (x >> 8)
-    return (x + (x >> 16)) & 63
+    return count_set_bits(mx.bitwise_invert(x))
 
 
 leading_zeros = elementwise(
