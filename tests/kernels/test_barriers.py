@@ -69,11 +69,9 @@ def users_of(header: str, function: str) -> list[tuple[Entry, Kernel]]:
     users are returned.
     """
     names = [*LIBRARY.names("all"), *LIBRARY.names("kernelbench")]
-    # KernelBench's third level has tasks without kernels.
-    entries = [entry for entry in map(LIBRARY.entry, names) if entry.kernel_paths]
     reached = [
         (entry, kernel, frozenset().union(*map(included, INCLUDE.findall(kernel.source))))
-        for entry in entries
+        for entry in map(LIBRARY.entry, names)
         for kernel in kernels_of(entry)
     ]
     call = re.compile(rf"\b{function}(?:<[^;]*?>)?\(")

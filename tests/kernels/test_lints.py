@@ -12,12 +12,7 @@ from metalbench.kernel.library import Library
 from metalbench.kernel.source_files import include_folders
 
 LIBRARY = Library()
-NAMES = [
-    name
-    for name in (*LIBRARY.names("all"), *LIBRARY.names("kernelbench"))
-    # KernelBench's third level has tasks without kernels.
-    if LIBRARY.entry(name).kernel_paths
-]
+NAMES = [*LIBRARY.names("all"), *LIBRARY.names("kernelbench")]
 
 
 @pytest.mark.parametrize("name", NAMES)

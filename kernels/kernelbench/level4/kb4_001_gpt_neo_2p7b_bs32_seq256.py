@@ -13,6 +13,7 @@ from metalbench.task import integers
     paper=dict(batch=32, tokens=256, vocab=50257, positions=2048, dims=2560, window=256),
     depth=32,
     multiples=dict(dims=20),
+    at_most=dict(tokens="positions"),
 )
 def kb4_001_gpt_neo_2p7b_bs32_seq256(nn, x):
     return gpt_neo(nn, x)

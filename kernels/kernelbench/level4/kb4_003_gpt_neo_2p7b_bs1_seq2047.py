@@ -13,6 +13,7 @@ from metalbench.task import integers
     paper=dict(batch=1, tokens=2047, vocab=50257, positions=2048, dims=2560, window=256),
     depth=32,
     multiples=dict(dims=20),
+    at_most=dict(tokens="positions"),
 )
 def kb4_003_gpt_neo_2p7b_bs1_seq2047(nn, x):
     return gpt_neo(nn, x)

@@ -13,6 +13,7 @@ from metalbench.task import integers
     paper=dict(batch=32, tokens=256, vocab=50272, positions=2048, dims=2048, hidden=8192),
     depth=24,
     multiples=dict(dims=32),
+    at_most=dict(tokens="positions"),
 )
 def kb4_004_opt_1p3b_bs32_seq256(nn, x):
     return opt(nn, x)

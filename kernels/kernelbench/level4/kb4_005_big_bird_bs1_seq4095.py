@@ -13,6 +13,7 @@ from metalbench.task import integers
     paper=dict(batch=1, tokens=4095, vocab=50358, positions=4096, dims=768, hidden=3072, block=64),
     depth=12,
     multiples=dict(dims=12),
+    at_most=dict(tokens="positions"),
     avoidable=True,
 )
 def kb4_005_big_bird_bs1_seq4095(nn, x):

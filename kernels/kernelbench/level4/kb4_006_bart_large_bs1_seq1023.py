@@ -13,6 +13,7 @@ from metalbench.task import integers
     paper=dict(batch=1, tokens=1023, vocab=50265, positions=1024, dims=1024, hidden=4096),
     depth=12,
     multiples=dict(dims=16),
+    at_most=dict(tokens="positions"),
 )
 def kb4_006_bart_large_bs1_seq1023(nn, x):
     return bart_decoder(nn, x)

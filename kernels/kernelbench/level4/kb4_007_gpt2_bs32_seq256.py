@@ -13,6 +13,7 @@ from metalbench.task import integers
     paper=dict(batch=32, tokens=256, vocab=50257, positions=1024, dims=768),
     depth=12,
     multiples=dict(dims=12),
+    at_most=dict(tokens="positions"),
 )
 def kb4_007_gpt2_bs32_seq256(nn, x):
     return gpt2(nn, x)

@@ -13,6 +13,7 @@ from metalbench.task import integers
     paper=dict(batch=512, tokens=32, vocab=50272, positions=2048, dims=2048, hidden=8192),
     depth=24,
     multiples=dict(dims=32),
+    at_most=dict(tokens="positions"),
 )
 def kb4_008_opt_1p3b_bs512_seq32(nn, x):
     return opt(nn, x)

@@ -13,6 +13,7 @@ from metalbench.task import integers
     paper=dict(batch=32, tokens=256, vocab=50358, positions=4096, dims=768, hidden=3072, block=64),
     depth=12,
     multiples=dict(dims=12),
+    at_most=dict(tokens="positions"),
 )
 def kb4_009_big_bird_bs32_seq256(nn, x):
     return big_bird(nn, x)

@@ -13,6 +13,7 @@ from metalbench.task import integers
     paper=dict(batch=1024, tokens=32, vocab=50358, positions=4096, dims=768, hidden=3072, block=64),
     depth=12,
     multiples=dict(dims=12),
+    at_most=dict(tokens="positions"),
 )
 def kb4_010_big_bird_bs1024_seq32(nn, x):
     return big_bird(nn, x)

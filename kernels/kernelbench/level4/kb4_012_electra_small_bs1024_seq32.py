@@ -15,6 +15,7 @@ from metalbench.task import integers
     ),
     depth=12,
     multiples=dict(dims=4),
+    at_most=dict(tokens="positions"),
 )
 def kb4_012_electra_small_bs1024_seq32(nn, x):
     return electra(nn, x)

@@ -15,6 +15,7 @@ from metalbench.task import integers
     ),
     depth=12,
     multiples=dict(dims=4),
+    at_most=dict(tokens="columns"),
 )
 def kb4_013_reformer_bs32_seq256(nn, x):
     return reformer(nn, x)

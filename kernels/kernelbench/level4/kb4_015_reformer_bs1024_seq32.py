@@ -15,6 +15,7 @@ from metalbench.task import integers
     ),
     depth=12,
     multiples=dict(dims=4),
+    at_most=dict(tokens="columns"),
 )
 def kb4_015_reformer_bs1024_seq32(nn, x):
     return reformer(nn, x)

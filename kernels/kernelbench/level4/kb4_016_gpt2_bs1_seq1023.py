@@ -13,6 +13,7 @@ from metalbench.task import integers
     paper=dict(batch=1, tokens=1023, vocab=50257, positions=1024, dims=768),
     depth=12,
     multiples=dict(dims=12),
+    at_most=dict(tokens="positions"),
 )
 def kb4_016_gpt2_bs1_seq1023(nn, x):
     return gpt2(nn, x)

@@ -13,6 +13,7 @@ from metalbench.task import integers
     paper=dict(batch=1024, tokens=32, vocab=50265, positions=1024, dims=1024, hidden=4096),
     depth=12,
     multiples=dict(dims=16),
+    at_most=dict(tokens="positions"),
 )
 def kb4_017_bart_large_bs1024_seq32(nn, x):
     return bart_decoder(nn, x)

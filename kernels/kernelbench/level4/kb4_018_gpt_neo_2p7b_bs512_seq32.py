@@ -13,6 +13,7 @@ from metalbench.task import integers
     paper=dict(batch=512, tokens=32, vocab=50257, positions=2048, dims=2560, window=256),
     depth=32,
     multiples=dict(dims=20),
+    at_most=dict(tokens="positions"),
 )
 def kb4_018_gpt_neo_2p7b_bs512_seq32(nn, x):
     return gpt_neo(nn, x)

@@ -13,6 +13,7 @@ from metalbench.task import integers
     paper=dict(batch=1024, tokens=32, vocab=50257, positions=1024, dims=768),
     depth=12,
     multiples=dict(dims=12),
+    at_most=dict(tokens="positions"),
 )
 def kb4_019_gpt2_bs1024_seq32(nn, x):
     return gpt2(nn, x)

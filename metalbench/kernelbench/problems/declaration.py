@@ -133,9 +133,10 @@ class problem:  # noqa: N801 - a decorator
     the larger of the output and `magnitude` (for cancellation), times `depth`: the number of layers
     that amplify rounding errors, or a function of the inputs that computes it. `indices`: the
     output is integers. `avoidable`: algebra avoids the products, so that they do not count as
-    operations. `divides` gives the divisor of a size: dict(features="groups"). `lifted` parameters
-    are larger by these values in the seeds after the first. `constants` are additional arguments
-    of a kernel that another task shares; the body has them in its text.
+    operations. `divides` gives the divisor of a size: dict(features="groups"), and `at_most` the
+    size that another must not exceed: dict(tokens="positions"). `lifted` parameters are larger by
+    these values in the seeds after the first. `constants` are additional arguments of a kernel that
+    another task shares; the body has them in its text.
     """
 
     inputs: Mapping[str, Input]
@@ -152,6 +153,7 @@ class problem:  # noqa: N801 - a decorator
     indices: bool = False
     multiples: Mapping[str, int] | None = None
     divides: Mapping[str, str] | None = None
+    at_most: Mapping[str, str] | None = None
     draw: Callable[[np.random.Generator], Mapping[str, int]] | None = None
     lifted: Mapping[str, float] | None = None
     constants: Mapping[str, int | float] | None = None
@@ -186,10 +188,35 @@ class problem:  # noqa: N801 - a decorator
             headline="cpu",
             gpu_headlines=("paper",),
             multiples=self.multiples,
-            draw=self.draw or (_drawing(sizes, self.divides) if self.divides else None),
+            draw=self.draw or self._drawing(sizes),
             baseline="mlx",
             torch=by_torch,
         )(reference)
+
+    def _drawing(self, sizes: Sizes) -> Callable[[np.random.Generator], Mapping[str, int]] | None:
+        """Draw sizes between the least and the one for processors that depend on each other.
+
+        None where none does: tasks draw such sizes themselves.
+        """
+        divides, at_most = self.divides or {}, self.at_most or {}
+        if not divides and not at_most:
+            return None
+
+        def draw(random: np.random.Generator) -> Mapping[str, int]:
+            drawn = {}
+            for name, most in sizes["cpu"].items():
+                least = min(extents[name] for extents in sizes.values())
+                log = random.uniform(np.log(least), np.log(max(least, most) + 1))
+                drawn[name] = min(int(np.exp(log)), max(least, most))
+            for name, step in (self.multiples or {}).items():
+                drawn[name] = max(1, drawn[name] // step) * step
+            for whole, part in divides.items():
+                drawn[whole] = max(1, drawn[whole] // drawn[part]) * drawn[part]
+            for name, bound in at_most.items():
+                drawn[name] = min(drawn[name], drawn[bound])
+            return drawn
+
+        return draw
 
     def _functions(
         self, known: Problem, asked: Mapping[str, Input]
@@ -239,24 +266,6 @@ def _inputs_of(
     for name in names:
         found[name] = input_of(at(name), lifted.get(name, 0.0))
     return found
-
-
-def _drawing(
-    sizes: Sizes, divides: Mapping[str, str]
-) -> Callable[[np.random.Generator], Mapping[str, int]]:
-    """Draw sizes between the least and the one for processors, with divisors that divide."""
-
-    def draw(random: np.random.Generator) -> Mapping[str, int]:
-        drawn = {}
-        for name, most in sizes["cpu"].items():
-            least = min(extents[name] for extents in sizes.values())
-            log = random.uniform(np.log(least), np.log(max(least, most) + 1))
-            drawn[name] = min(int(np.exp(log)), max(least, most))
-        for whole, part in divides.items():
-            drawn[whole] = max(1, drawn[whole] // drawn[part]) * drawn[part]
-        return drawn
-
-    return draw
 
 
 def _outputs_of(known: Problem, names: Sequence[str], *, indices: bool) -> dict[str, TracedOutput]:
