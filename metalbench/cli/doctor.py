@@ -186,11 +186,9 @@ def _cuda() -> ExaminationResult:
 
 def _without_mlx(kind: str) -> str:
     """Return a warning if MLX does not have the GPU of that kind; empty if it has."""
-    mx = importlib.import_module("mlx.core")
-    from metalbench.reference.chain import NO_GPU
-    from metalbench.reference.evaluate import select_stream
+    from metalbench.reference.chain import explain_missing_gpu
 
-    return "" if select_stream(kind) == mx.gpu else NO_GPU[kind]
+    return explain_missing_gpu(kind)
 
 
 def _gpu(device: Device) -> ExaminationResult:

@@ -181,7 +181,18 @@ def _least_power(most: Array, largest: Array) -> Array:
 
 
 def _nearest(ascending: Array, wanted: Array) -> Array:
-    """Return the index of the nearest of these values, ties to the even index."""
+    """Return the index of the nearest of these values to each number >= 0, ties to the even index.
+
+    Numbers halfway between two of the values have at most 16 bits as float32.
+    """
+    if wanted.dtype == np.float32 and wanted.size > 1 << 16:
+        # A search for each of many numbers takes seconds. The first 16 bits of a number, and
+        # whether others follow, determine its index.
+        bits = wanted.view(np.uint32)
+        prefixes = bits >> np.uint32(16) << np.uint32(1)
+        prefixes |= (bits & np.uint32(0xFFFF)) != 0
+        every_prefix = np.arange(1 << 16, dtype=np.uint32) << np.uint32(15)
+        return np.asarray(_nearest(ascending, every_prefix.view(np.float32))[prefixes])
     between = (ascending[1:] + ascending[:-1]) / 2
     below = np.searchsorted(between, wanted, side="left")
     above = np.searchsorted(between, wanted, side="right")

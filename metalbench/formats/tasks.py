@@ -282,7 +282,7 @@ PREFILLS = dict(
     odd1=dict(tokens=111, experts=7, rows=37, cols=384),
     odd2=dict(tokens=75, experts=64, rows=67, cols=256),
     seed=dict(tokens=256, experts=8, rows=256, cols=512),
-    large=dict(tokens=8192, experts=32, rows=1024, cols=2048),
+    large=dict(tokens=4096, experts=32, rows=1024, cols=2048),
 )
 
 

@@ -135,12 +135,18 @@ RESULTS_IN_TURN = 3
 TIMED_GRAPHS = 3
 
 
+def explain_missing_gpu(kind: str) -> str:
+    """Return why MLX does not run on the GPU of that kind; empty if it does, or without a GPU."""
+    return NO_GPU[kind] if kind in NO_GPU and select_stream(kind) != mx.gpu else ""
+
+
 def create_reference(
     kind: str, workload: Workload, *, copies: int = 1, keeps: int = 0, in_place: bool = False
 ) -> tuple[Reference | None, tuple[str, ...]]:
     """Return the reference for a device of that kind, or None, and notes, such as the reason."""
-    if kind in NO_GPU and select_stream(kind) != mx.gpu:
-        return None, (NO_GPU[kind],)
+    missing = explain_missing_gpu(kind)
+    if missing:
+        return None, (missing,)
     reference = Reference(workload, kind=kind, copies=copies, keeps=keeps, in_place=in_place)
     on_cuda = find_kind(kind).runs_mlx_on_cuda
     tf32 = on_cuda and os.environ[TF32] != "0" and workload.dtype.name == "float32"

@@ -201,7 +201,7 @@ LINEAR_SIZES = dict(
     odd1=dict(rows=37, dims=33, vocabulary=1023),
     odd2=dict(rows=65, dims=130, vocabulary=67),
     seed=dict(rows=128, dims=128, vocabulary=2048),
-    large=dict(rows=1024, dims=2048, vocabulary=32768),
+    large=dict(rows=512, dims=2048, vocabulary=32768),
 )
 
 

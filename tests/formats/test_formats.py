@@ -10,11 +10,13 @@ import pytest
 
 from metalbench.formats.encodings import (
     BITS,
+    E2M1,
     E4M3,
     GROUPS,
     MODES,
     Affine,
     Mode,
+    _nearest,
     pack_bits,
     to_e4m3,
     unpack_bits,
@@ -133,6 +135,19 @@ def test_small_floats_are_quantised_as_by_mlx(mode: str, dtype: str) -> None:
     units = np.repeat(form.scales[scales], form.group, -1)
     middle = (form.values[ours] + form.values[others]) / 2 * units
     np.testing.assert_array_equal(np.abs(as_numpy(typed))[rounded_up], middle[rounded_up])
+
+
+@pytest.mark.parametrize("values", [E4M3[:127], E2M1[:8]], ids=["E4M3", "E2M1"])
+def test_many_numbers_have_the_same_nearest_as_each(values: np.ndarray) -> None:
+    """Many are looked up in a table, few are searched."""
+    middles = (values[1:] + values[:-1]) / 2
+    edges = [np.nextafter(middles, np.float32(end)) for end in (0, np.inf)]
+    others = random().exponential(size=1 << 17).astype(np.float32) * values[-1]
+    wanted = np.concatenate([values, middles, *edges, others])
+    many = _nearest(values, wanted)
+    few = [_nearest(values, each) for each in np.array_split(wanted, 4)]
+    np.testing.assert_array_equal(many, np.concatenate(few))
+    assert many.dtype == np.uint8
 
 
 @pytest.mark.parametrize("mode", MODES.values(), ids=MODES)

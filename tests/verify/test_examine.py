@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import mlx.core as mx
 import numpy as np
 import pytest
 
-from metalbench import _core
+from metalbench import _core, reference
 from metalbench.kernel.library import Library
 from metalbench.kernel.memory import GUARD_BYTES, GuardedBuffer
 from metalbench.kernel.prepare import compile_kernel
@@ -88,6 +89,24 @@ def test_a_kernel_that_fails_by_other_seeds_is_judged_by_its_own_reference_error
     lucky = ReferenceErrors({variation: {"y": ErrorNorms(0, 0)}}, {variation: seed})
     assert Examiner(scripted.bound, scripted, 5, lucky).examine().passed is right
     assert lucky.seeds == {variation: 3}
+
+
+@pytest.mark.parametrize(("factor", "passed"), [(1.0, True), (1 + 1e-3, False)])
+def test_mlx_on_the_cpu_judges_a_gpu_only_where_a_result_fails_without(
+    device, monkeypatch, factor, passed
+):
+    references = []
+
+    def relu(x):
+        references.append(x)
+        return mx.maximum(x, 0)
+
+    def scale(run, bound):
+        bound.read("y")[...] *= np.float32(factor)
+
+    monkeypatch.setattr(reference, "explain_missing_gpu", lambda kind: "MLX has no GPU")
+    assert Scripted(device, scale, reference=relu).examine(repeat=False).passed is passed
+    assert bool(references) is not passed
 
 
 def test_a_different_bit_in_a_later_run_is_nondeterministic(device):

@@ -47,7 +47,7 @@ def magnitude(x, labels, weights, momenta, step, steps):
         odd1=dict(points=129, chains=37),
         odd2=dict(points=7, chains=301),
         seed=dict(points=256, chains=4096),
-        large=dict(points=512, chains=131072),
+        large=dict(points=256, chains=65536),
     ),
     gpu_headlines=("large",),
     inputs=dict(

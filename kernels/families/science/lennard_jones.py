@@ -57,7 +57,7 @@ def summed(position, change):
         odd1=dict(side=8),
         odd2=dict(side=9),
         seed=dict(side=13),
-        large=dict(side=40),
+        large=dict(side=32),
     ),
     gpu_headlines=("large",),
     draw=lambda random: dict(side=int(random.integers(7, 14))),
