@@ -2,17 +2,23 @@
 // instantiates by name, and whose arguments its `// dispatch:` lines bind. Matrices are
 // (all_tokens, width), with a row for each token of all sequences.
 //   embed, embed_typed, embed_axial   the sum of a token's embeddings
-//                       threads_in_grid=(ceil_div(dims, 4), all_tokens)  threads=(32, 1)
-//   row_moments         mean and scale of each row, for the `normed_` products that follow
-//   norm                threadgroups=(ceil_div(all_tokens, NORMS))  threads=(32 * NORMS)
-//   dense, ...          linear layers, also with what is added (`dense_added`, `dense_onto`)
-//                       threadgroups=(ceil_div(features, BN), ceil_div(all_tokens, BM))
-//                       threads=(128)
-//   project, normed_project, normed_project_unbiased   queries, keys and values of three weights
-//                       threadgroups=(3 * ceil_div(features, BN), ceil_div(all_tokens, BM))
-//   attend, attend_window, attend_blocks   all heads of all sequences
-//                       threadgroups=(ceil_div(tokens, 8 * SG), heads, batch)
-//                       threads=(32 * SG * SPLITS)
+//                    threads_in_grid=(ceil_div(dims, 4), all_tokens)  threads=(32, 1)
+//   row_moments      mean and scale of each row, for the `normed_` products that follow
+//   norm             norms of rows, stored
+//                    threadgroups=(ceil_div(all_tokens, NORMS))  threads=(32 * NORMS)
+//   dense            linear layers, also with a norm before (`normed_`), with an array that is
+//                    added (`_added`, `_onto`), and without a bias (`_unbiased`)
+//                    threadgroups=(ceil_div(features, BN), ceil_div(all_tokens, BM))
+//                    threads=(128)
+//   project          queries, keys and values of three weights, with the same endings; of two in
+//                    normed_project_shared
+//                    threadgroups=(3 * ceil_div(features, BN), ceil_div(all_tokens, BM))
+//                    threads=(128)
+//   attend           all heads of all sequences: also with a window (`_window`), of blocks
+//                    (`_blocks`), and with queries that are keys (`_shared`, behind key_scales)
+//                    threadgroups=(ceil_div(tokens, 8 * SG), heads, batch)
+//                    threads=(32 * SG * SPLITS)
+//   join_halves      two matrices side by side
 // Models with norms before each block (GPT-2) keep their tokens in one array, to which blocks add
 // with `dense_onto`. Those with norms behind (BERT) store the sum and its norm. Macros are the
 // tile, BM x BN x BK, NORMS rows of a norm's threadgroup, and attention's SG, SPLITS and AHEAD.

@@ -9,13 +9,16 @@ import mlx.core as mx
 import numpy as np
 import pytest
 
-from metalbench import reference
+from metalbench import _core, reference
 from metalbench.kernel.library import Entry, find
+from metalbench.kernel.prepare import Builds
 from metalbench.kernelbench.problems import on_numpy
 from metalbench.kernelbench.problems.declaration import PROBLEMS
 from metalbench.kernelbench.problems.language_models import causal, sparse_blocks
 from metalbench.kernelbench.problems.layers import Layers
+from metalbench.task.declaration import draw_size
 from metalbench.task.workload import workload
+from metalbench.verify import VerifyPlan, verify
 from metalbench.verify.admission import BadResult, TaskCheck, admit
 
 ENTRIES = find((), "kernelbench/level4")
@@ -105,6 +108,34 @@ def test_tokens_see_what_the_model_lets_them_see(model: str) -> None:
         assert changed[:place].min() > 1e-6
     else:
         assert changed[:place].max() == 0
+
+
+def test_sizes_that_are_drawn_have_a_position_for_each_token() -> None:
+    for entry in ENTRIES:
+        for seed in range(20):
+            values = entry.task.values(draw_size(entry.task, seed))
+            assert values["tokens"] <= values.get("positions", values.get("columns"))
+            assert all(values[name] % step == 0 for name, step in entry.task.multiples.items())
+
+
+# Several blocks of keys, of which some are out of a window; blocks of BigBird with several
+# threadgroups, the last one in part.
+LONG_SEQUENCES = {
+    "gpt2": "batch=2,tokens=101,vocab=29,positions=101,dims=48",
+    "gpt_neo": "batch=1,tokens=101,vocab=29,positions=101,dims=20,window=41",
+    "electra": "batch=1,tokens=101,vocab=29,positions=101,embedded=8,dims=24,hidden=40",
+    "big_bird_sparse": ("batch=1,tokens=301,vocab=29,positions=301,dims=24,hidden=40,block=24"),
+    "reformer": "batch=2,tokens=101,vocab=29,rows=2,columns=101,dims=24,head=20,hidden=40",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", LONG_SEQUENCES)
+def test_the_kernel_is_right_for_several_blocks_of_keys(model: str) -> None:
+    entry = entry_of(model)
+    builds = Builds(_core.open("cpu"), entry.kernel(), entry.task)
+    report = verify(builds, VerifyPlan(sizes=[LONG_SEQUENCES[model]]))
+    assert report.passed, report.findings
 
 
 def masks() -> Layers:
