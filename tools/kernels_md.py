@@ -800,7 +800,8 @@ EXPECTED: dict[str, tuple[Expectation, ...]] = {
         ),
         Expectation(
             "gradients of convolutions",
-            "conv2d_input_gradient conv2d_weight_gradient",
+            "conv2d_input_gradient conv2d_weight_gradient conv2d_strided_input_gradient"
+            " conv2d_strided_weight_gradient",
             "0.7-1.2",
             "As convolutions of common; of weights, the depth is cut into parts",
         ),

@@ -236,3 +236,21 @@ def linear_cross_entropy_gradient_magnitudes(
     shares[np.arange(len(shares)), target.astype(np.int64)] += 1
     shares *= np.abs(dloss)[:, None] * (1 + np.abs(lse))[:, None]
     return shares @ np.abs(w), shares.T @ np.abs(hidden)
+
+
+# Gradients of convolutions with any taps, stride and padding. Heights and widths are those of the
+# outputs. Images have `more` rows and columns after those that windows reach.
+
+STRIDED_CONVOLUTIONS = dict(
+    small=dict(batch=2, height=4, width=5, channels=8, filters=16, taps=3),
+    odd1=dict(batch=1, height=7, width=6, channels=5, filters=7, taps=5),
+    odd2=dict(batch=2, height=9, width=11, channels=33, filters=3, taps=1),
+    odd3=dict(batch=1, height=3, width=10, channels=12, filters=20, taps=4),
+    seed=dict(batch=2, height=14, width=14, channels=64, filters=128, taps=3),
+    large=dict(batch=8, height=64, width=64, channels=64, filters=128, taps=3),
+)
+
+
+def image_extent(outputs: str) -> str:
+    """Return the extent of images whose convolution has `outputs` outputs, as an expression."""
+    return f"({outputs} - 1) * stride + taps - 2 * padding + more"

@@ -203,6 +203,27 @@ def test_gradients_of_convolutions_are_the_transposes_of_convolutions() -> None:
     np.testing.assert_allclose((forward * given["dy"]).sum(), (w * found["dw"]).sum(), rtol=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("taps", "stride", "padding", "more"),
+    [(3, 1, 1, 0), (3, 2, 1, 0), (7, 2, 3, 1), (1, 2, 0, 1), (2, 3, 0, 2), (5, 4, 3, 3)],
+)
+def test_gradients_of_convolutions_with_steps_are_mlxs(
+    taps: int, stride: int, padding: int, more: int
+) -> None:
+    size = f"batch=2,height=5,width=4,channels=6,filters=5,taps={taps}"
+    constants = {"stride": stride, "padding": padding, "more": more}
+    given, found = compute("conv2d_strided_weight_gradient", size, constants=constants)
+    filters, spread = compute(
+        "conv2d_strided_input_gradient", size, constants=constants, dy=given["dy"]
+    )
+    arrays = [mx.array(given["x"]), mx.array(filters["w"])]
+    dx, dw = mx.vjp(lambda x, w: mx.conv2d(x, w, stride, padding), arrays, [mx.array(given["dy"])])[
+        1
+    ]
+    np.testing.assert_allclose(spread["dx"], dx, atol=1e-4)
+    np.testing.assert_allclose(found["dw"], dw, atol=1e-4)
+
+
 def test_the_gradient_of_an_embedding_is_a_product_with_the_tokens() -> None:
     size = "tokens=1029,dims=130"
     for token in (None, np.full(1029, 996, np.uint32), np.arange(1029, dtype=np.uint32) % 997):

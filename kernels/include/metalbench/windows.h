@@ -172,4 +172,80 @@ struct Backward {
   int3 first(uint3 at) const { return int3(at) + int3(x.base, y.base, z.base); }
 };
 
+// Forward in a plane, with squares of taps whose number, stride and padding are arguments.
+struct SquareForward {
+  static constant constexpr uint kDimensions = 2;
+  static constant constexpr uint kPhases = 1;
+  static constant constexpr uint kDeep = 1;
+  static constant constexpr uint kHigh = 1;  // not known
+  static constant constexpr bool kInside = false;
+  Divisor side;
+  uint stride;
+  uint padding;
+
+  static SquareForward of(uint taps, uint stride, uint padding) {
+    return {Divisor::of(taps), stride, padding};
+  }
+
+  uint3 taps() const { return uint3(side.value, side.value, 1); }
+  uint3 tap(uint index) const {
+    const uint line = side.quotient(index);
+    return uint3(index - line * side.value, line, 0);
+  }
+  int3 step() const { return int3(1); }
+  uint3 whole(uint3 n) const { return uint3((n.xy + 2 * padding - side.value) / stride + 1, n.z); }
+  uint3 own(uint3 n) const { return whole(n); }
+  uint3 blocks(uint3 n) const { return whole(n); }
+  uint3 output(uint3 at) const { return at; }
+  int3 first(uint3 at) const {
+    return int3(at) * int3(int2(int(stride)), 1) - int3(int2(int(padding)), 0);
+  }
+};
+
+// Backward of SquareForward, for one phase of images of `extents` pixels, which may have more of
+// them at the end than windows reach.
+struct SquareBackward {
+  static constant constexpr uint kDimensions = 2;
+  static constant constexpr uint kPhases = 0;  // not known
+  static constant constexpr uint kDeep = 1;
+  static constant constexpr uint kHigh = 1;  // not known
+  static constant constexpr bool kInside = false;
+  uint side;
+  uint stride;
+  uint padding;
+  uint2 extents;
+  uint2 remainder;  // of a pixel's place and the padding by the stride: the phase's first tap
+  uint2 skipped;    // places before the first pixel, which padding cuts off
+  uint2 own_taps;
+  Divisor wide;
+
+  static SquareBackward of(uint taps, uint stride, uint padding, uint2 extents, uint phase) {
+    const uint2 remainder = uint2(phase % stride, phase / stride);
+    const uint2 skipped = (max(uint2(padding), remainder) - remainder + stride - 1) / stride;
+    const uint2 own = (max(uint2(taps), remainder) - remainder + stride - 1) / stride;
+    return {taps, stride, padding, extents, remainder, skipped, own, Divisor::of(own.x)};
+  }
+
+  uint3 taps() const { return uint3(own_taps, 1); }
+  uint3 tap(uint index) const {
+    const uint line = wide.quotient(index);
+    return uint3(index - line * wide.value, line, 0);
+  }
+  int3 step() const { return int3(-1); }
+  uint filter_tap(uint3 tap) const {
+    const uint2 at = remainder + tap.xy * stride;
+    return at.y * side + at.x;
+  }
+  uint3 whole(uint3 n) const { return uint3(extents, n.z); }
+  uint3 own(uint3 n) const {
+    const uint2 end = (extents + padding + stride - 1 - remainder) / stride;
+    return uint3(max(end, skipped) - skipped, n.z);
+  }
+  uint3 blocks(uint3 n) const { return uint3(extents / stride, n.z); }
+  uint3 output(uint3 at) const {
+    return uint3((at.xy + skipped) * stride + remainder - padding, at.z);
+  }
+  int3 first(uint3 at) const { return int3(at) + int3(int2(skipped), 0); }
+};
+
 }  // namespace metalbench
