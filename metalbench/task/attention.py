@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+import mlx.core as mx
 import numpy as np
 
 from metalbench.expression import Expression, parse
-from metalbench.task.inputs import Input, Variation, coarse, even, normal, sparse
+from metalbench.task.declaration import Task, task
+from metalbench.task.inputs import Input, Variation, coarse, even, normal, output, sparse
 
 Array = np.ndarray[Any, Any]
 
@@ -176,6 +178,43 @@ def attend(
             largest = np.where(np.isfinite(scores), np.abs(scores), 0).max(axis=-1)
             found[h] *= 1 + largest[:, None]
     return found
+
+
+def causal_task(name: str, most_dims: int, *, sizes: Mapping[str, Mapping[str, int]]) -> Task:
+    """Return the task of causal attention of heads of up to `most_dims` dims."""
+
+    def oracle(q: Array, k: Array, v: Array) -> Array:
+        return attend(q, k, v, seen=np.tri(q.shape[1]) > 0)
+
+    def scale(q: Array, k: Array, v: Array) -> Array:
+        return attend(q, k, v, seen=np.tri(q.shape[1]) > 0, sizes=True)
+
+    def draw(random: np.random.Generator) -> dict[str, int]:
+        return dict(
+            heads=4,
+            kv_heads=int(2 ** random.integers(0, 3)),
+            tokens=int(random.integers(16, 130)),
+            dims=8 * int(random.integers(4, most_dims // 8 + 1)),
+        )
+
+    def reference(q: Any, k: Any, v: Any) -> Any:
+        heads = (each[None] for each in (q, k, v))
+        factor = 1 / math.sqrt(q.shape[-1])
+        return mx.fast.scaled_dot_product_attention(*heads, scale=factor, mask="causal")[0]
+
+    reference.__name__ = name
+    return task(
+        sizes=sizes,
+        gpu_headlines=("large",),
+        inputs=prefill_inputs(),
+        outputs=dict(y=output("heads", "tokens", "dims")),
+        draw=draw,
+        oracle=oracle,
+        scale=scale,
+        dtypes=("float32", "float16", "bfloat16"),
+        flops="2 * heads * tokens * tokens * dims",
+        baseline="mx.fast.scaled_dot_product_attention(mask='causal')",
+    )(reference)
 
 
 def _shares(scores: Array, sink: float | None) -> Array:

@@ -1,15 +1,10 @@
 """Causal attention of heads of up to 256 dims."""
 
-import math
+from metalbench.task.attention import causal_task
 
-import mlx.core as mx
-import numpy as np
-
-from metalbench.task import output, task
-from metalbench.task.attention import attend, prefill_inputs
-
-
-@task(
+sdpa_causal256 = causal_task(
+    "sdpa_causal256",
+    256,
     sizes=dict(
         small=dict(heads=4, kv_heads=2, tokens=16, dims=160),
         odd1=dict(heads=3, kv_heads=1, tokens=37, dims=232),
@@ -17,22 +12,4 @@ from metalbench.task.attention import attend, prefill_inputs
         seed=dict(heads=4, kv_heads=1, tokens=192, dims=256),
         large=dict(heads=16, kv_heads=8, tokens=2048, dims=256),
     ),
-    gpu_headlines=("large",),
-    inputs=prefill_inputs(),
-    outputs=dict(y=output("heads", "tokens", "dims")),
-    draw=lambda random: dict(
-        heads=4,
-        kv_heads=int(2 ** random.integers(0, 3)),
-        tokens=int(random.integers(16, 130)),
-        dims=8 * int(random.integers(4, 33)),
-    ),
-    oracle=lambda q, k, v: attend(q, k, v, seen=np.tri(q.shape[1]) > 0),
-    scale=lambda q, k, v: attend(q, k, v, seen=np.tri(q.shape[1]) > 0, sizes=True),
-    dtypes=("float32", "float16", "bfloat16"),
-    flops="2 * heads * tokens * tokens * dims",
-    baseline="mx.fast.scaled_dot_product_attention(mask='causal')",
 )
-def sdpa_causal256(q, k, v):
-    scale = 1 / math.sqrt(q.shape[-1])
-    heads = (each[None] for each in (q, k, v))
-    return mx.fast.scaled_dot_product_attention(*heads, scale=scale, mask="causal")[0]
