@@ -122,7 +122,7 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
             "window_attention": "kernelbench/level3/kb3_030_swin_transformer_v2",
             "swin_dispatches": "kernelbench/level3/kb3_029_swin_mlp",
             "encoder_dispatches": "kernelbench/level3/kb3_032_convolutional_vision_transformer",
-            "language_models": "kernelbench/level4/kb4_016_gpt2_bs1_seq1023",
+            "language_models": "kernelbench/level4/kb4_007_gpt2_bs32_seq256",
             "merged_attention": "kernelbench/level3/kb3_043_mingpt_causal_attention",
             "tensor_attention": "families/attention/sdpa_causal.metal4",
             "attention_rows": "attention",

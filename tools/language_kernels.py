@@ -1,9 +1,10 @@
 """Write the kernels of KernelBench's level 4 as dispatches of language_models.h.
 
-    python tools/language_kernels.py [--check] [NAME...]
+    python tools/language_kernels.py [--check]
 
 Each architecture has a function that describes its layers in the order of the problem's body
 (`metalbench.kernelbench.problems.language_models`). A step becomes one or two dispatch lines.
+Problems that differ in sizes only share a file.
 `--check` writes nothing and reports files that are not current.
 """
 
@@ -479,26 +480,24 @@ def write_kernel(task: Task) -> str:
     own = task.extents("paper")
     kernel.is_sparse = own["tokens"] > MOST_FULL_BLOCKS * own.get("block", own["tokens"])
     write(kernel)
-    title = str(task.description).strip().partition("\n")[0]
-    return allow_small_grids(kernel.text(title), task)
+    model, *_ = task.description.partition(": logits")
+    return allow_small_grids(kernel.text(f"{model}: from token numbers to logits."), task)
 
 
-def tasks(names: Sequence[str] = ()) -> Iterator[Task]:
-    """Yield the tasks of `names`, by default all that this tool writes."""
+def write_files() -> Iterator[tuple[str, str]]:
+    """Yield name and text of the kernel of each task; equal ones refer to the first of them."""
+    first: dict[str, str] = {}
     for entry in map(Library().entry, Library().names("kernelbench/level4")):
-        if (
-            entry.name in names
-            if names
-            else any(f"_{each}_" in entry.name for each in ARCHITECTURES)
-        ):
-            yield entry.task
+        text = write_kernel(entry.task)
+        name = first.setdefault(text, entry.name)
+        yield entry.name, text if name == entry.name else f"// kernel: {name}.metal\n"
 
 
 def main(arguments: Sequence[str]) -> int:
     """Write the kernels, or report those that are not current."""
     stale = []
-    for task in tasks([each for each in arguments if not each.startswith("-")]):
-        path, text = FOLDER / f"{task.name}.metal", write_kernel(task)
+    for name, text in write_files():
+        path = FOLDER / f"{name}.metal"
         if path.exists() and path.read_text() == text:
             continue
         stale.append(path.name)

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from metalbench.kernel.header import parse
-from metalbench.kernel.library import Library
+from metalbench.kernel.library import Entry, find
 
 TOOL = Path(__file__).parents[2] / "tools" / "language_kernels.py"
 
@@ -32,42 +31,43 @@ def load_tool() -> Any:
 
 
 tool = load_tool()
-TASKS = {each.name: each for each in tool.tasks()}
+ENTRIES = find((), "kernelbench/level4")
+every_model = pytest.mark.parametrize("entry", ENTRIES, ids=lambda each: each.name)
 
 
-def test_every_language_model_has_a_kernel() -> None:
-    assert list(TASKS) == Library().names("kernelbench/level4")
-    assert all((tool.FOLDER / f"{name}.metal").exists() for name in TASKS)
+def test_the_kernels_of_all_language_models_are_current() -> None:
+    files = dict(tool.write_files())
+    assert list(files) == [each.name for each in ENTRIES]
+    for name, text in files.items():
+        assert (tool.FOLDER / f"{name}.metal").read_text() == text, (
+            "run python tools/language_kernels.py"
+        )
 
 
-@pytest.mark.parametrize("name", TASKS)
-def test_the_kernel_of_a_language_model_is_current(name: str) -> None:
-    text = tool.write_kernel(TASKS[name])
-    assert (tool.FOLDER / f"{name}.metal").read_text() == text, (
-        f"run python tools/language_kernels.py {name}"
-    )
+def test_problems_that_differ_in_sizes_share_a_kernel() -> None:
+    """BigBird has two: of full attention, and of blocks."""
+    kernels = Counter(each.kernel().path for each in ENTRIES)
+    assert sorted(kernels.values()) == [1, 2, 2, 3, 3, 3, 3, 3]
 
 
-@pytest.mark.parametrize("name", TASKS)
-def test_each_parameter_is_bound_by_one_dispatch(name: str) -> None:
+@every_model
+def test_each_parameter_is_bound_by_one_dispatch(entry: Entry) -> None:
     """Only the table of tokens has two uses: embeddings and logits."""
-    kernel = parse((tool.FOLDER / f"{name}.metal").read_text(), name=name)
     bound = Counter(
-        each.find_source(argument) for each in kernel.dispatches for argument in each.arguments
+        each.find_source(argument)
+        for each in entry.kernel().dispatches
+        for argument in each.arguments
     )
-    parameters = [each for each in TASKS[name].inputs if each != "x"]
-    counts = {each: bound[each] for each in parameters}
-    tables = [each for each in parameters if counts[each] == 2]
-    assert len(tables) <= 1
+    counts = {each: bound[each] for each in entry.task.inputs if each != "x"}
+    assert sum(each == 2 for each in counts.values()) <= 1
     assert set(counts.values()) <= {1, 2}, counts
 
 
-@pytest.mark.parametrize("name", TASKS)
-def test_a_kernel_shares_functions_between_layers(name: str) -> None:
-    kernel = parse((tool.FOLDER / f"{name}.metal").read_text(), name=name)
-    functions = {each.function for each in kernel.dispatches}
+@every_model
+def test_layers_share_the_functions_of_a_kernel(entry: Entry) -> None:
+    functions = Counter(each.function for each in entry.kernel().dispatches)
     assert len(functions) <= 12
-    assert len(kernel.dispatches) >= 12 * 6
+    assert functions.total() >= 12 * 6
 
 
 def test_a_function_has_one_instance() -> None:

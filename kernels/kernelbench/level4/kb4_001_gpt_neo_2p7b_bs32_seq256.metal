@@ -1,4 +1,4 @@
-// GPT-Neo of 2.7 thousand million parameters: logits of 256 tokens, batch 32.
+// GPT-Neo of 2.7 thousand million parameters: from token numbers to logits.
 // Written by tools/language_kernels.py.
 // As GPT-2: norms are applied where products fetch, blocks add to the tokens `h`. Queries, keys
 // and values have separate weights, but one dispatch. A layer without a window has one of all

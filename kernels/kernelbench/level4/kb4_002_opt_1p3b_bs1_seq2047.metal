@@ -1,4 +1,4 @@
-// OPT of 1.3 thousand million parameters: logits of 2047 tokens, batch 1.
+// OPT of 1.3 thousand million parameters: from token numbers to logits.
 // Written by tools/language_kernels.py.
 // Of a norm only mean and scale of each row are stored: the product behind it norms what it
 // fetches. Blocks add to the tokens `h`. Queries, keys and values have separate weights, but one

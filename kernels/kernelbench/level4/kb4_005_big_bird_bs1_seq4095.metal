@@ -1,4 +1,4 @@
-// BigBird-base with a head for tokens, attention of blocks: logits of 4095 tokens, batch 1.
+// BigBird-base with a head for tokens, attention of blocks: from token numbers to logits.
 // Written by tools/language_kernels.py.
 // Norms are behind the blocks: a product stores the sum of its result and the tokens `h`, and the
 // norm of the sum becomes the tokens. A block of queries passes over the blocks that it sees:

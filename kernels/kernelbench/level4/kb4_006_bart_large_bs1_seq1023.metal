@@ -1,4 +1,4 @@
-// The decoder of BART-large: logits of 1023 tokens, batch 1.
+// The decoder of BART-large: from token numbers to logits.
 // Written by tools/language_kernels.py.
 // Norms are behind the blocks: a product stores the sum of its result and the tokens `h`, and the
 // norm of the sum becomes the tokens. Queries, keys and values have separate weights, but one

@@ -1,4 +1,4 @@
-// GPT-2: logits of 256 tokens, batch 32.
+// GPT-2: from token numbers to logits.
 // Written by tools/language_kernels.py.
 // Of a norm only mean and scale of each row are stored: the product behind it norms what it
 // fetches. Blocks add to the tokens `h`; queries, keys and values are one product of which heads

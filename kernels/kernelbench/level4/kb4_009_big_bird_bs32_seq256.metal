@@ -1,4 +1,4 @@
-// BigBird-base with a head for tokens: logits of 256 tokens, batch 32.
+// BigBird-base with a head for tokens: from token numbers to logits.
 // Written by tools/language_kernels.py.
 // Norms are behind the blocks: a product stores the sum of its result and the tokens `h`, and the
 // norm of the sum becomes the tokens. Sequences are too short for attention of blocks.

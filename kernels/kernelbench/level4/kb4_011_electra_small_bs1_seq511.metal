@@ -1,4 +1,4 @@
-// ELECTRA-small with a head for tokens: logits of 511 tokens, batch 1.
+// ELECTRA-small with a head for tokens: from token numbers to logits.
 // Written by tools/language_kernels.py.
 // Norms are behind the blocks: a product stores the sum of its result and the tokens `h`, and the
 // norm of the sum becomes the tokens. Embeddings and the head have narrower rows.

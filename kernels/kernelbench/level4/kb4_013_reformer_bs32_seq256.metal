@@ -1,4 +1,4 @@
-// Reformer of characters, of sequences that need no hashes: logits of 256 tokens, batch 32.
+// Reformer of characters, of sequences that need no hashes: from token numbers to logits.
 // Written by tools/language_kernels.py.
 // Layers are reversible: attention of the half `x2` adds to `x1`, and a network of `x1` to `x2`.
 // Of a norm only mean and scale of each row are stored: the product behind it norms what it
