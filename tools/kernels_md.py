@@ -311,7 +311,7 @@ EXPECTED: dict[str, tuple[Expectation, ...]] = {
         ),
         Expectation(
             "qmv with GGUF's blocks",
-            "qmv_q?_? qmv_iq4_nl",
+            "qmv_q?_? qmv_iq4_??",
             "4-8",
             "Codes are read once; MLX writes the weights as floats first",
         ),
@@ -321,7 +321,7 @@ EXPECTED: dict[str, tuple[Expectation, ...]] = {
         Expectation("rms_norm_qmv", "rms_norm_qmv*", "0.95-1.15", "Saves a dispatch"),
         Expectation(
             "qmm for 2 to 16 rows of GGUF's blocks",
-            "qmm_q?_?_few qmm_iq4_nl_few",
+            "qmm_q?_?_few qmm_iq4_??_few",
             "2-6",
             "Codes are read once; MLX writes the weights as floats first",
         ),
@@ -339,7 +339,7 @@ EXPECTED: dict[str, tuple[Expectation, ...]] = {
         ),
         Expectation(
             "products of GGUF's blocks",
-            "qmm_q?_? qmm_iq4_nl",
+            "qmm_q?_? qmm_iq4_??",
             "0.7-1.2",
             "MLX writes the weights as floats first, and multiplies these faster",
         ),
@@ -351,7 +351,7 @@ EXPECTED: dict[str, tuple[Expectation, ...]] = {
         ),
         Expectation(
             "dequantize of GGUF's blocks",
-            "dequantize_q?_? dequantize_iq4_nl",
+            "dequantize_q?_? dequantize_iq4_??",
             "2-4",
             "One pass; MLX has several operations on arrays",
         ),

@@ -1,4 +1,4 @@
-"""Blocks of GGUF files: q8_0, q4_k, q5_k, q6_k and iq4_nl.
+"""Blocks of GGUF files: q4_0 to q8_0, q2_k to q6_k, iq4_nl and iq4_xs.
 
 A row is a sequence of blocks, each of 32 or 256 weights. A block has its codes, their scales and
 possibly least values, all in bytes that follow each other. Sources: the GGUF specification
@@ -87,6 +87,12 @@ def _split(xp: Any, codes: Any, bits: int) -> Any:
     return xp.stack([(codes >> at) & mask for at in range(0, 8, bits)], -2)
 
 
+def _join(fields: Array, bits: int) -> Array:
+    """Return the bytes (..., n) that `_split` splits into these fields (..., 8 / bits, n)."""
+    shifts = np.arange(0, 8, bits, dtype=np.uint8)[:, None]
+    return np.asarray(np.bitwise_or.reduce(fields << shifts, -2))
+
+
 def _over(top: Array, bottom: Array) -> Array:
     """Return top / bottom, and zero where the bottom is zero."""
     found: Array = np.divide(top, bottom, out=np.zeros_like(top + bottom), where=bottom != 0)
@@ -103,6 +109,39 @@ def _encode_q8_0(plain: Array) -> Array:
     return np.concatenate([_bytes_of(scales), codes.astype(np.int8).view(np.uint8)], -1)
 
 
+def _decode_short(xp: Any, blocks: Any, bits: int, has_least: bool) -> Decoded:
+    """Decode 32 codes of 4 or 5 bits: from a least value on, or less half of their range.
+
+    16 bytes have the lower four bits, of codes i and i + 16. Bit i of four bytes is the fifth.
+    """
+    shape, at = (*blocks.shape[:-1], 1, 32), 4 if has_least else 2
+    codes = _split(xp, blocks[..., -16:], 4).reshape(shape)
+    if bits == 5:
+        tops = _split(xp, blocks[..., at : at + 4], 1)
+        codes = codes | (xp.swapaxes(tops, -1, -2).reshape(shape) << 4)
+    if has_least:
+        return Decoded(codes, _half(xp, blocks, 0), -_half(xp, blocks, 2))
+    return Decoded(codes.astype(xp.int8) - (1 << (bits - 1)), _half(xp, blocks, 0))
+
+
+def _encode_short(plain: Array, bits: int, has_least: bool) -> Array:
+    """Cover the range; without a least value, map the element of largest magnitude to code 0."""
+    most, middle = (1 << bits) - 1, 1 << (bits - 1)
+    if has_least:
+        low = plain.min(-1).astype(np.float16)
+        scales = ((plain.max(-1) - low.astype(np.float32)) / most).astype(np.float16)
+        bottoms, halves = low.astype(np.float32)[..., None], [_bytes_of(scales), _bytes_of(low)]
+    else:
+        largest = np.take_along_axis(plain, np.abs(plain).argmax(-1)[..., None], -1)[..., 0]
+        scales = (largest / -middle).astype(np.float16)
+        bottoms, halves = -middle * scales.astype(np.float32)[..., None], [_bytes_of(scales)]
+    codes = np.rint(_over(plain - bottoms, scales.astype(np.float32)[..., None])).clip(0, most)
+    codes = codes.astype(np.uint8)
+    if bits == 5:
+        halves.append(np.packbits(codes >> 4, -1, "little"))
+    return np.concatenate([*halves, _join((codes & 15).reshape(*codes.shape[:-1], 2, 16), 4)], -1)
+
+
 def _decode_iq4_nl(xp: Any, blocks: Any) -> Decoded:
     codes = _split(xp, blocks[..., 2:], 4)
     values = xp.array(IQ4_NL, xp.int8)[codes.astype(xp.int32)]
@@ -113,10 +152,49 @@ def _encode_iq4_nl(plain: Array) -> Array:
     """Map the element with the largest magnitude to the code with the largest one."""
     largest = np.take_along_axis(plain, np.abs(plain).argmax(-1)[..., None], -1)[..., 0]
     scales = (largest / IQ4_NL[0]).astype(np.float16)
-    wanted = _over(plain, scales.astype(np.float32)[..., None])
-    middles = (np.array(IQ4_NL[1:]) + np.array(IQ4_NL[:-1])) / 2
-    codes = np.searchsorted(middles, wanted).astype(np.uint8)
+    codes = _nearest_of_iq4_nl(_over(plain, scales.astype(np.float32)[..., None]))
     return np.concatenate([_bytes_of(scales), codes[..., :16] | codes[..., 16:] << 4], -1)
+
+
+def _nearest_of_iq4_nl(wanted: Array) -> Array:
+    """Return the codes of the values that are nearest to these numbers."""
+    middles = (np.array(IQ4_NL[1:]) + np.array(IQ4_NL[:-1])) / 2
+    return np.searchsorted(middles, wanted).astype(np.uint8)
+
+
+def _decode_iq4_xs(xp: Any, blocks: Any) -> Decoded:
+    """Decode 256 codes of iq4_nl in eight groups, whose scales have six bits.
+
+    Four bytes have the lower four bits of scales 2 k and 2 k + 1, two bytes the upper two bits of
+    scales 4 k to 4 k + 3.
+    """
+    shape = blocks.shape[:-1]
+    codes = _split(xp, blocks[..., 8:].reshape(*shape, 8, 16), 4).reshape(*shape, 8, 32)
+    fours, twos = _split(xp, blocks[..., 4:8], 4), _split(xp, blocks[..., 2:4], 2)
+    fours, twos = (xp.swapaxes(each, -1, -2).reshape(*shape, 8) for each in (fours, twos))
+    scales = (fours | (twos << 4)).astype(xp.int8) - 32
+    values = xp.array(IQ4_NL, xp.int8)[codes.astype(xp.int32)]
+    return Decoded(values, _half(xp, blocks, 0) * scales.astype(xp.float32))
+
+
+def _encode_iq4_xs(plain: Array) -> Array:
+    """Map the element with the largest magnitude of a group to the code with the largest one."""
+    shape = plain.shape[:-1]
+    groups = plain.reshape(*shape, 8, 32)
+    largest = np.take_along_axis(groups, np.abs(groups).argmax(-1)[..., None], -1)[..., 0]
+    steps = largest / IQ4_NL[0]
+    unit = (np.abs(steps).max(-1) / 31).astype(np.float16)
+    scales = np.rint(_over(steps, unit.astype(np.float32)[..., None])).clip(-32, 31)
+    wanted = _over(groups, (scales * unit.astype(np.float32)[..., None])[..., None])
+    codes = _nearest_of_iq4_nl(wanted).reshape(*shape, 8, 2, 16)
+    scales = (scales + 32).astype(np.uint8)
+    parts = [
+        _bytes_of(unit),
+        _join(np.swapaxes((scales >> 4).reshape(*shape, 2, 4), -1, -2), 2),
+        _join(np.swapaxes((scales & 15).reshape(*shape, 4, 2), -1, -2), 4),
+        _join(codes, 4).reshape(*shape, 128),
+    ]
+    return np.concatenate(parts, -1)
 
 
 def _decode_six_bits(xp: Any, packed: Any) -> tuple[Any, Any]:
@@ -151,30 +229,87 @@ def _decode_k(xp: Any, blocks: Any, bits: int) -> Decoded:
     )
 
 
-def _encode_k(plain: Array, bits: int) -> Array:
-    """Cover the range of each group from its least value, or zero, to its largest."""
-    groups = plain.reshape(*plain.shape[:-1], 8, 32)
-    most = (1 << bits) - 1
+def _cover_ranges(groups: Array, most: int, largest_scale: int) -> tuple[Array, ...]:
+    """Return codes of groups (..., groups, size), from least values or zero to the largest ones.
+
+    Codes are at most `most`. Scales and mins (..., groups) are at most `largest_scale`, and
+    multiples of two halves (...). The result is (codes, scales, mins, both halves in bytes).
+    """
     lows = np.maximum(-groups.min(-1), 0)
-    of_mins = (lows.max(-1) / 63).astype(np.float16)
-    mins = np.ceil(_over(lows, of_mins.astype(np.float32)[..., None])).clip(0, 63)
+    of_mins = (lows.max(-1) / largest_scale).astype(np.float16)
+    mins = np.ceil(_over(lows, of_mins.astype(np.float32)[..., None])).clip(0, largest_scale)
     bottoms = mins * of_mins.astype(np.float32)[..., None]
     steps = np.maximum(groups.max(-1) + bottoms, 0) / most
-    of_scales = (steps.max(-1) / 63).astype(np.float16)
-    scales = np.ceil(_over(steps, of_scales.astype(np.float32)[..., None])).clip(0, 63)
+    of_scales = (steps.max(-1) / largest_scale).astype(np.float16)
+    scales = np.ceil(_over(steps, of_scales.astype(np.float32)[..., None])).clip(0, largest_scale)
     units = scales * of_scales.astype(np.float32)[..., None]
     codes = np.rint(_over(groups + bottoms[..., None], units[..., None])).clip(0, most)
-    codes = codes.astype(np.uint8)
-    parts = [
-        _bytes_of(of_scales),
-        _bytes_of(of_mins),
-        _encode_six_bits(scales.astype(np.uint8), mins.astype(np.uint8)),
-    ]
+    halves = np.concatenate([_bytes_of(of_scales), _bytes_of(of_mins)], -1)
+    return codes.astype(np.uint8), scales.astype(np.uint8), mins.astype(np.uint8), halves
+
+
+def _encode_k(plain: Array, bits: int) -> Array:
+    groups = plain.reshape(*plain.shape[:-1], 8, 32)
+    codes, scales, mins, halves = _cover_ranges(groups, (1 << bits) - 1, 63)
+    parts = [halves, _encode_six_bits(scales, mins)]
     if bits == 5:
-        tops = (codes >> 4) << np.arange(8, dtype=np.uint8)[:, None]
-        parts.append(np.bitwise_or.reduce(tops, -2))
+        parts.append(_join(codes >> 4, 1))
     fours = codes & 15
     parts.append((fours[..., ::2, :] | fours[..., 1::2, :] << 4).reshape(*plain.shape[:-1], 128))
+    return np.concatenate(parts, -1)
+
+
+def _decode_q2_k(xp: Any, blocks: Any) -> Decoded:
+    """Decode 256 codes of 2 bits in 16 groups, whose scales and mins share bytes.
+
+    Of each 128 codes 32 bytes have codes i, i + 32, i + 64 and i + 96.
+    """
+    shape = blocks.shape[:-1]
+    codes = _split(xp, blocks[..., 16:80].reshape(*shape, 2, 32), 2).reshape(*shape, 16, 16)
+    scales, mins = blocks[..., :16] & 15, blocks[..., :16] >> 4
+    return Decoded(
+        codes,
+        _half(xp, blocks, 80) * scales.astype(xp.float32),
+        _half(xp, blocks, 82) * mins.astype(xp.float32),
+    )
+
+
+def _encode_q2_k(plain: Array) -> Array:
+    shape = plain.shape[:-1]
+    codes, scales, mins, halves = _cover_ranges(plain.reshape(*shape, 16, 16), 3, 15)
+    twos = _join(codes.reshape(*shape, 2, 4, 32), 2).reshape(*shape, 64)
+    return np.concatenate([scales | mins << 4, twos, halves], -1)
+
+
+def _decode_q3_k(xp: Any, blocks: Any) -> Decoded:
+    """Decode 256 codes of 3 bits in 16 groups.
+
+    The lower two bits are as in q2_k. Bit i / 32 of byte i % 32 is the third one of code i. Scales
+    have six bits: eight bytes have the lower four, of scales k and k + 8, and four bytes the upper
+    two, of scales k, k + 4, k + 8 and k + 12.
+    """
+    shape = blocks.shape[:-1]
+    twos = _split(xp, blocks[..., 32:96].reshape(*shape, 2, 32), 2).reshape(*shape, 16, 16)
+    tops = _split(xp, blocks[..., :32], 1).reshape(*shape, 16, 16)
+    fours = _split(xp, blocks[..., 96:104], 4).reshape(*shape, 16)
+    scales = fours | (_split(xp, blocks[..., 104:108], 2).reshape(*shape, 16) << 4)
+    return Decoded(
+        (twos | (tops << 2)).astype(xp.int8) - 4,
+        _half(xp, blocks, 108) * (scales.astype(xp.int8) - 32).astype(xp.float32),
+    )
+
+
+def _encode_q3_k(plain: Array) -> Array:
+    shape = plain.shape[:-1]
+    codes, scales, of_scales = _cover_magnitudes(plain.reshape(*shape, 16, 16), 3, 31)
+    scales = scales + 32
+    parts = [
+        _join((codes >> 2).reshape(*shape, 8, 32), 1),
+        _join((codes & 3).reshape(*shape, 2, 4, 32), 2).reshape(*shape, 64),
+        _join((scales & 15).reshape(*shape, 2, 8), 4),
+        _join((scales >> 4).reshape(*shape, 4, 4), 2),
+        _bytes_of(of_scales),
+    ]
     return np.concatenate(parts, -1)
 
 
@@ -192,38 +327,59 @@ def _decode_q6_k(xp: Any, blocks: Any) -> Decoded:
     return Decoded(codes.reshape(*shape, 16, 16), _half(xp, blocks, 208) * scales)
 
 
+def _cover_magnitudes(groups: Array, most: int, largest_scale: int) -> tuple[Array, ...]:
+    """Return codes of groups (..., groups, size), which are whole numbers from -`most` - 1 on.
+
+    Scales (..., groups) are at most `largest_scale`, and multiples of a half (...). The result is
+    (codes from 0 on, scales, halves).
+    """
+    steps = np.abs(groups).max(-1) / most
+    of_scales = (steps.max(-1) / largest_scale).astype(np.float16)
+    scales = np.ceil(_over(steps, of_scales.astype(np.float32)[..., None])).clip(0, largest_scale)
+    units = scales * of_scales.astype(np.float32)[..., None]
+    codes = np.rint(_over(groups, units[..., None])).clip(-most - 1, most) + most + 1
+    return codes.astype(np.uint8), scales.astype(np.uint8), of_scales
+
+
 def _encode_q6_k(plain: Array) -> Array:
     shape = plain.shape[:-1]
-    groups = plain.reshape(*shape, 16, 16)
-    steps = np.abs(groups).max(-1) / 31
-    of_scales = (steps.max(-1) / 127).astype(np.float16)
-    scales = np.ceil(_over(steps, of_scales.astype(np.float32)[..., None])).clip(0, 127)
-    units = scales * of_scales.astype(np.float32)[..., None]
-    codes = np.rint(_over(groups, units[..., None])).clip(-32, 31) + 32
-    halves = codes.astype(np.uint8).reshape(*shape, 2, 4, 32)
-    fours, twos = halves & 15, (halves >> 4) << np.array([0, 2, 4, 6], np.uint8)[:, None]
-    return np.concatenate(
-        [
-            (fours[..., :2, :] | fours[..., 2:, :] << 4).reshape(*shape, 128),
-            np.bitwise_or.reduce(twos, -2).reshape(*shape, 64),
-            scales.astype(np.int8).view(np.uint8),
-            _bytes_of(of_scales),
-        ],
-        -1,
-    )
+    codes, scales, of_scales = _cover_magnitudes(plain.reshape(*shape, 16, 16), 31, 127)
+    halves = codes.reshape(*shape, 2, 4, 32)
+    fours = halves & 15
+    parts = [
+        (fours[..., :2, :] | fours[..., 2:, :] << 4).reshape(*shape, 128),
+        _join(halves >> 4, 2).reshape(*shape, 64),
+        scales,
+        _bytes_of(of_scales),
+    ]
+    return np.concatenate(parts, -1)
 
 
 def _k(bits: int) -> Sequence[Any]:
     return lambda xp, blocks: _decode_k(xp, blocks, bits), lambda plain: _encode_k(plain, bits)
 
 
+def _short(bits: int, has_least: bool) -> Sequence[Any]:
+    return (
+        lambda xp, blocks: _decode_short(xp, blocks, bits, has_least),
+        lambda plain: _encode_short(plain, bits, has_least),
+    )
+
+
 BLOCKS = {
     each.name: each
     for each in (
+        Blocks("q4_0", 2, 32, 18, *_short(4, has_least=False)),
+        Blocks("q4_1", 3, 32, 20, *_short(4, has_least=True)),
+        Blocks("q5_0", 6, 32, 22, *_short(5, has_least=False)),
+        Blocks("q5_1", 7, 32, 24, *_short(5, has_least=True)),
         Blocks("q8_0", 8, 32, 34, _decode_q8_0, _encode_q8_0),
+        Blocks("q2_k", 10, 256, 84, _decode_q2_k, _encode_q2_k),
+        Blocks("q3_k", 11, 256, 110, _decode_q3_k, _encode_q3_k),
         Blocks("q4_k", 12, 256, 144, *_k(4)),
         Blocks("q5_k", 13, 256, 176, *_k(5)),
         Blocks("q6_k", 14, 256, 210, _decode_q6_k, _encode_q6_k),
         Blocks("iq4_nl", 20, 32, 18, _decode_iq4_nl, _encode_iq4_nl),
+        Blocks("iq4_xs", 23, 256, 136, _decode_iq4_xs, _encode_iq4_xs),
     )
 }

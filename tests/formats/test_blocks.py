@@ -8,7 +8,14 @@ import pytest
 
 from metalbench.formats.blocks import BLOCKS, IQ4_NL, Blocks
 
-HALF = {"q8_0": [0], "q4_k": [0, 2], "q5_k": [0, 2], "q6_k": [208], "iq4_nl": [0]}
+# Where the halves of each block are.
+HALF = {
+    **dict.fromkeys(("q4_0", "q5_0", "q8_0", "iq4_nl", "iq4_xs"), (0,)),
+    **dict.fromkeys(("q4_1", "q5_1", "q4_k", "q5_k"), (0, 2)),
+    "q2_k": (80, 82),
+    "q3_k": (108,),
+    "q6_k": (208,),
+}
 every_format = pytest.mark.parametrize("form", BLOCKS.values(), ids=BLOCKS)
 
 
@@ -44,6 +51,57 @@ def test_a_block_of_iq4_nl_by_hand() -> None:
     block = block_of(half(-2.0), [at | (15 - at) << 4 for at in range(16)])
     values = BLOCKS["iq4_nl"].dequantised(block)
     np.testing.assert_array_equal(values, -2.0 * np.array([*IQ4_NL, *reversed(IQ4_NL)]))
+
+
+@pytest.mark.parametrize("least", [None, -0.25])
+@pytest.mark.parametrize("bits", [4, 5])
+def test_short_blocks_by_hand(bits: int, least: float | None) -> None:
+    """Bit i of the four bytes is the fifth one of weight i: here of 1, 8, 16 and 31."""
+    fours = [at | (15 - at) << 4 for at in range(16)]
+    tops = [0b10, 0b1, 0b1, 0b10000000] if bits == 5 else []
+    halves = half(0.5) + ([] if least is None else half(least))
+    codes = np.array([*range(16), *reversed(range(16))])
+    if bits == 5:
+        codes[[1, 8, 16, 31]] += 16
+    expected = 0.5 * (codes - 2 ** (bits - 1)) if least is None else 0.5 * codes + least
+    name = f"q{bits}_{0 if least is None else 1}"
+    values = BLOCKS[name].dequantised(block_of(halves, tops, fours))
+    np.testing.assert_array_equal(values, expected)
+
+
+def test_a_block_of_iq4_xs_by_hand() -> None:
+    """Group g has the scale 8 g + 3 less 32: bytes 4 to 7 have four bits, 2 and 3 the upper two."""
+    scales = [8 * g + 3 for g in range(8)]
+    twos = [sum(scales[4 * k + i] // 16 << 2 * i for i in range(4)) for k in range(2)]
+    low = [scales[2 * k] % 16 | scales[2 * k + 1] % 16 << 4 for k in range(4)]
+    codes = [(at + g) % 16 | (15 - at) << 4 for g in range(8) for at in range(16)]
+    values = BLOCKS["iq4_xs"].dequantised(block_of(half(0.5), twos, low, codes))
+    expected = []
+    for i in range(256):
+        byte = codes[i // 32 * 16 + i % 16]
+        code = byte % 16 if i % 32 < 16 else byte // 16
+        expected.append(0.5 * (scales[i // 32] - 32) * IQ4_NL[code])
+    np.testing.assert_array_equal(values, expected)
+
+
+def test_blocks_of_two_and_three_bits_by_hand() -> None:
+    """Each 32 of 128 weights have two bits of the same 32 bytes."""
+    twos = [(37 * at + 5) % 256 for at in range(64)]
+    group = np.arange(256) // 16
+    codes = np.array([twos[i // 128 * 32 + i % 32] >> (i // 32 % 4 * 2) & 3 for i in range(256)])
+    # Of two bits: group g has the scale g and the least value 15 - g.
+    shared = [g | (15 - g) << 4 for g in range(16)]
+    values = BLOCKS["q2_k"].dequantised(block_of(shared, twos, half(0.5), half(0.25)))
+    np.testing.assert_array_equal(values, 0.5 * group * codes - 0.25 * (15 - group))
+    # Of three bits: group g has the scale 4 g less 32. Bit i / 32 of byte i % 32 is the third bit.
+    tops = [(29 * at + 3) % 256 for at in range(32)]
+    third = np.array([tops[i % 32] >> i // 32 & 1 for i in range(256)])
+    scales = [4 * g for g in range(16)]
+    packed = [scales[k] % 16 | scales[k + 8] % 16 << 4 for k in range(8)]
+    packed += [sum(scales[k + 4 * i] // 16 << 2 * i for i in range(4)) for k in range(4)]
+    values = BLOCKS["q3_k"].dequantised(block_of(tops, twos, packed, half(0.5)))
+    expected = 0.5 * (4 * group - 32) * (codes + 4 * third - 4)
+    np.testing.assert_array_equal(values, expected)
 
 
 def test_blocks_of_four_and_five_bits_by_hand() -> None:
@@ -116,13 +174,24 @@ def test_quantised_rows_are_as_near_as_the_steps_allow(form: Blocks) -> None:
     elif form.name == "iq4_nl":
         # The widest gap is 24, and beyond 113 to the other side of -127 are 14.
         step = 2 * 14 * over(32, size) / 127
-    elif form.name == "q6_k":
-        step = over(16, size) / 31 + over(256, size) / 31 / 127
+    elif form.name == "iq4_xs":
+        # The rounding of a group's scale moves its values by half of that times 127.
+        step = 2 * 14 * over(32, size) / 127 + (127 + 28) * over(256, size) / 127 / 31
+    elif form.name in ("q4_0", "q5_0"):
+        # Beyond the last code, the other side of the range has one step more.
+        step = 2 * over(32, size) / {"q4_0": 8, "q5_0": 16}[form.name]
+    elif form.name in ("q4_1", "q5_1"):
+        step = (over(32, plain) + over(32, -plain)) / {"q4_1": 15, "q5_1": 31}[form.name]
+    elif form.name in ("q3_k", "q6_k"):
+        most, scales = {"q3_k": (3, 31), "q6_k": (31, 127)}[form.name]
+        step = over(16, size) / most + over(256, size) / most / scales
     else:
-        codes = {"q4_k": 15, "q5_k": 31}[form.name]
-        below = np.maximum(over(32, -plain), 0)
-        reach = np.maximum(over(32, plain), 0) + below + over(256, below) / 63
-        step = (reach + over(256, reach) / 63) / codes
+        codes, scales, of = {"q2_k": (3, 15, 16), "q4_k": (15, 63, 32), "q5_k": (31, 63, 32)}[
+            form.name
+        ]
+        below = np.maximum(over(of, -plain), 0)
+        reach = np.maximum(over(of, plain), 0) + below + over(256, below) / scales
+        step = (reach + over(256, reach) / scales) / codes
     assert (np.abs(back - plain) <= 0.5 * step + 2**-9 * over(256, size)).all()
 
 

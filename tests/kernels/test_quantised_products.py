@@ -27,7 +27,10 @@ PRODUCTS = [
     "qmm_n8",
     "qmm_nvfp4",
 ]
-BLOCKS = ["q4_k", "q5_k", "q6_k", "q8_0", "iq4_nl"]
+BLOCKS = [
+    *("q4_0", "q4_1", "q5_0", "q5_1", "q8_0"),
+    *("q2_k", "q3_k", "q4_k", "q5_k", "q6_k", "iq4_nl", "iq4_xs"),
+]
 OF_BLOCKS = [f"qmm_{each}" for each in BLOCKS]
 FEW = ["qmm4_few", "qmm8_few", "qmm_mxfp4_few", "qmm_mxfp8_few", "qmm_nvfp4_few"]
 FEW_OF_BLOCKS = [f"{each}_few" for each in OF_BLOCKS]

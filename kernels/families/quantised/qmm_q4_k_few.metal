@@ -7,6 +7,13 @@
 // instance: q6_k TYPE = 14, CODES = 256
 // instance: q8_0 TYPE = 8, CODES = 32
 // instance: iq4_nl TYPE = 20, CODES = 32
+// instance: q4_0 TYPE = 2, CODES = 32
+// instance: q4_1 TYPE = 3, CODES = 32
+// instance: q5_0 TYPE = 6, CODES = 32
+// instance: q5_1 TYPE = 7, CODES = 32
+// instance: q2_k TYPE = 10, CODES = 256
+// instance: q3_k TYPE = 11, CODES = 256
+// instance: iq4_xs TYPE = 23, CODES = 256
 // tune: TG = 64, 32, 128, 256
 // tune: ROWS = 4, 2, 1, 8
 // defaults: cpu ROWS = 8

@@ -1,6 +1,7 @@
-// Weights in blocks of GGUF files: q8_0 (type 8), q4_k (12), q5_k (13), q6_k (14), iq4_nl (20).
-// A row is a sequence of blocks of kCodes weights and kBytes bytes, which have the codes, their
-// scales and, in some formats, their least values. Layouts are those of the GGUF specification.
+// Weights in blocks of GGUF files: q4_0 (type 2), q4_1 (3), q5_0 (6), q5_1 (7), q8_0 (8), q2_k
+// (10), q3_k (11), q4_k (12), q5_k (13), q6_k (14), iq4_nl (20), iq4_xs (23). A row is a sequence
+// of blocks of kCodes weights and kBytes bytes, which have the codes, their scales and, in some
+// formats, their least values. Layouts are those of the GGUF specification.
 //
 // Bytes of a block have codes of weights that are kApart apart. So a thread loads the codes of
 // eight weights from a column on, and of the eight weights that are kApart behind them:
@@ -35,8 +36,48 @@ INLINED uint2 eight_bytes(device const uchar* from) {
   return uint2(as_type<uint>(ushort2(pairs[0])), as_type<uint>(ushort2(pairs[1])));
 }
 
+// Four bits as the lowest bits of four bytes.
+INLINED uint four_bytes(uint bits) { return ((bits & 15) * 0x00204081) & 0x01010101; }
+
 template <uint Type>
 struct Block;
+
+// Whole numbers of four or five bits and a half as their scale: from another half on, or less half
+// of their range.
+template <uint Bits, bool HasLeast>
+struct ShortBlock {
+  static constant constexpr uint kCodes = 32;
+  static constant constexpr uint kTops = HasLeast ? 4 : 2;  // bytes before the fifth bits
+  static constant constexpr uint kFours = kTops + (Bits == 5 ? 4 : 0);
+  static constant constexpr uint kBytes = kFours + 16;
+  static constant constexpr uint kApart = 16;
+  struct Loaded {
+    uint2 fours;
+    uint tops;  // bits 0 to 7 and 16 to 23: of both eights
+  };
+
+  INLINED static Loaded load(device const uchar* block, uint c) {
+    device const packed_ushort2* tops = (device const packed_ushort2*)(block + kTops);
+    return {eight_bytes(block + kFours + c), Bits == 5 ? as_type<uint>(ushort2(*tops)) >> c : 0};
+  }
+  INLINED static uint codes(Loaded from, uint q) {
+    const uint fours = word_of(from.fours, q % 2) >> (q / 2 * 4) & 0x0F0F0F0F;
+    return Bits == 5 ? fours | four_bytes(from.tops >> (q / 2 * 16 + q % 2 * 4)) << 4 : fours;
+  }
+  INLINED static float4 values(uint codes) { return float4(as_type<uchar4>(codes)); }
+  INLINED static ScaleOfBlock scale(device const uchar* block, uint, uint) {
+    const float s = half_at(block);
+    return {s, HasLeast ? half_at(block + 2) : s * -float(1 << (Bits - 1))};
+  }
+};
+template <>
+struct Block<2> : ShortBlock<4, false> {};
+template <>
+struct Block<3> : ShortBlock<4, true> {};
+template <>
+struct Block<6> : ShortBlock<5, false> {};
+template <>
+struct Block<7> : ShortBlock<5, true> {};
 
 // Whole numbers of eight bits and a half as their scale.
 template <>
@@ -64,16 +105,10 @@ struct Block<8> {
 constant constexpr float kNumbers[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
                                          1,    13,   25,  38,  53,  69,  89,  113};
 
-template <>
-struct Block<20> {
-  static constant constexpr uint kCodes = 32;
-  static constant constexpr uint kBytes = 18;
+struct BlockOfNumbers {
   static constant constexpr uint kApart = 16;
   using Loaded = uint2;
 
-  INLINED static Loaded load(device const uchar* block, uint c) {
-    return eight_bytes(block + 2 + c);
-  }
   INLINED static uint codes(Loaded from, uint q) {
     return word_of(from, q % 2) >> (q / 2 * 4) & 0x0F0F0F0F;
   }
@@ -81,8 +116,86 @@ struct Block<20> {
     const uchar4 each = as_type<uchar4>(codes);
     return float4(kNumbers[each.x], kNumbers[each.y], kNumbers[each.z], kNumbers[each.w]);
   }
+};
+
+template <>
+struct Block<20> : BlockOfNumbers {
+  static constant constexpr uint kCodes = 32;
+  static constant constexpr uint kBytes = 18;
+
+  INLINED static Loaded load(device const uchar* block, uint c) {
+    return eight_bytes(block + 2 + c);
+  }
   INLINED static ScaleOfBlock scale(device const uchar* block, uint, uint) {
     return {half_at(block), 0.0f};
+  }
+};
+
+// The same in groups of 32 that have a scale of six bits, less 32, a multiple of a half.
+template <>
+struct Block<23> : BlockOfNumbers {
+  static constant constexpr uint kCodes = 256;
+  static constant constexpr uint kBytes = 136;
+
+  INLINED static Loaded load(device const uchar* block, uint c) {
+    return eight_bytes(block + 8 + c / 32 * 16 + c % 16);
+  }
+  INLINED static ScaleOfBlock scale(device const uchar* block, uint c, uint) {
+    const uint group = c / 32;
+    const uint fours = block[4 + group / 2] >> (group % 2 * 4) & 15;
+    const uint twos = block[2 + group / 4] >> (group % 4 * 2) & 3;
+    return {half_at(block) * (float(fours | twos << 4) - 32.0f), 0.0f};
+  }
+};
+
+// Codes of two bits from a least value on: groups of 16 have a scale and a least value of four
+// bits, which are multiples of two halves.
+template <>
+struct Block<10> {
+  static constant constexpr uint kCodes = 256;
+  static constant constexpr uint kBytes = 84;
+  static constant constexpr uint kApart = 32;
+  using Loaded = uint2;  // bits 0, 1 and 2, 3 of each byte: of both eights
+
+  INLINED static Loaded load(device const uchar* block, uint c) {
+    return eight_bytes(block + 16 + c / 128 * 32 + c % 32) >> (c / 64 % 2 * 4);
+  }
+  INLINED static uint codes(Loaded from, uint q) {
+    return word_of(from, q % 2) >> (q / 2 * 2) & 0x03030303;
+  }
+  INLINED static float4 values(uint codes) { return float4(as_type<uchar4>(codes)); }
+  INLINED static ScaleOfBlock scale(device const uchar* block, uint c, uint h) {
+    const uint both = block[c / 16 + 2 * h];
+    return {half_at(block + 80) * float(both & 15), half_at(block + 82) * -float(both >> 4)};
+  }
+};
+
+// Codes of three bits, less 4: groups of 16 have a scale of six bits, less 32, a multiple of a
+// half.
+template <>
+struct Block<11> {
+  static constant constexpr uint kCodes = 256;
+  static constant constexpr uint kBytes = 110;
+  static constant constexpr uint kApart = 32;
+  struct Loaded {
+    uint2 twos;  // as those of Block<10>
+    uint2 tops;  // bits 0 and 1 of each byte: of both eights
+  };
+
+  INLINED static Loaded load(device const uchar* block, uint c) {
+    return {eight_bytes(block + 32 + c / 128 * 32 + c % 32) >> (c / 64 % 2 * 4),
+            eight_bytes(block + c % 32) >> (c / 32)};
+  }
+  INLINED static uint codes(Loaded from, uint q) {
+    return (word_of(from.twos, q % 2) >> (q / 2 * 2) & 0x03030303) |
+           (word_of(from.tops, q % 2) >> (q / 2) & 0x01010101) << 2;
+  }
+  INLINED static float4 values(uint codes) { return float4(as_type<uchar4>(codes)) - 4.0f; }
+  INLINED static ScaleOfBlock scale(device const uchar* block, uint c, uint h) {
+    const uint group = c / 16 + 2 * h;
+    const uint fours = block[96 + group % 8] >> (group / 8 * 4) & 15;
+    const uint twos = block[104 + group % 4] >> (group / 4 * 2) & 3;
+    return {half_at(block + 108) * (float(fours | twos << 4) - 32.0f), 0.0f};
   }
 };
 

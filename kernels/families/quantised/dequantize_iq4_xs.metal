@@ -1,0 +1,1 @@
+// kernel: dequantize_q4_k.metal iq4_xs

@@ -1,0 +1,1 @@
+// kernel: dequantize_q4_k.metal q4_1

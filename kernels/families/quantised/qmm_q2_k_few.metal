@@ -1,0 +1,1 @@
+// kernel: qmm_q4_k_few.metal q2_k

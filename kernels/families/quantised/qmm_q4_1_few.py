@@ -1,0 +1,5 @@
+"""Linear layer of weights in GGUF's q4_1 for 2 to 16 rows, x W^T."""
+
+from metalbench.formats.tasks import gguf, matmul_of_few
+
+qmm_q4_1_few = matmul_of_few("qmm_q4_1_few", gguf("q4_1"))

@@ -1,0 +1,1 @@
+// kernel: qmm_q4_k.metal q5_1

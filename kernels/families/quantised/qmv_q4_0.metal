@@ -1,0 +1,1 @@
+// kernel: qmv_q4_k.metal q4_0
