@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -163,21 +164,31 @@ def attend(
     """
     shared = len(q) // len(k)
     found = np.empty_like(q, shape=(*q.shape[:-1], v.shape[-1]), order="C")
-    for h in range(len(q)):
-        scores = q[h] @ k[h // shared].T / math.sqrt(q.shape[-1])
+    parts = [(slice(None), slice(None))] if seen is None else list(_seen_parts(seen))
+    for h, (queries, keys) in itertools.product(range(len(q)), parts):
+        scores = q[h, queries] @ k[h // shared, keys].T / math.sqrt(q.shape[-1])
         if cap is not None:
             scores = cap * np.tanh(scores / cap)
         if bias is not None:
-            scores = scores + bias[h]
+            scores = scores + bias[h, queries, keys]
         if seen is not None:
-            scores = np.where(seen, scores, -np.inf)
+            scores = np.where(seen[queries, keys], scores, -np.inf)
         shares = _shares(scores, None if sinks is None else sinks[h])
-        values = v[h // shared]
-        found[h] = shares @ (np.abs(values) if sizes else values)
+        values = v[h // shared, keys]
+        mixed = shares @ (np.abs(values) if sizes else values)
         if sizes:
             largest = np.where(np.isfinite(scores), np.abs(scores), 0).max(axis=-1)
-            found[h] *= 1 + largest[:, None]
+            mixed *= 1 + largest[:, None]
+        found[h, queries] = mixed
     return found
+
+
+def _seen_parts(seen: Array) -> Iterator[tuple[slice, slice]]:
+    """Yield 256 queries at a time, with a range of keys beyond which they see none."""
+    for first in range(0, len(seen), 256):
+        queries = slice(first, first + 256)
+        keys = np.flatnonzero(seen[queries].any(axis=0))
+        yield queries, slice(keys[0], keys[-1] + 1)
 
 
 def causal_task(name: str, most_dims: int, *, sizes: Mapping[str, Mapping[str, int]]) -> Task:
