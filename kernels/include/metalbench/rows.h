@@ -39,6 +39,19 @@ struct Row {
   float4 operator()(uint column) const { return load_quad<Whole>(at, column, cols, beyond); }
 };
 
+// A row that its threads replace: each reads only the quads that it stores itself. Another thread
+// may have stored its own already, as no barrier orders accesses of device memory.
+template <typename T>
+struct RowInPlace {
+  device const T* at;
+  uint cols;
+  float beyond;
+
+  float4 kept(uint column) const { return load_quad(at, column, cols, beyond); }
+
+  float4 operator()(uint column) const { return load_quad(at, column, cols, beyond); }
+};
+
 // The sum of two rows, which is never stored.
 template <typename T, bool Whole = false>
 struct RowSum {
@@ -80,6 +93,12 @@ constant constexpr bool kWhole<RowSum<T, true>> = true;
 
 template <bool Whole = false, typename T>
 inline Row<T, Whole> row_of(device const T* matrix, uint row, uint cols, float beyond = 0.0f) {
+  return {matrix + ulong(row) * cols, cols, beyond};
+}
+
+template <typename T>
+inline RowInPlace<T> row_in_place(device const T* matrix, uint row, uint cols,
+                                  float beyond = 0.0f) {
   return {matrix + ulong(row) * cols, cols, beyond};
 }
 

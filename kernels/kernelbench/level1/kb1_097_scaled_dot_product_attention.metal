@@ -39,7 +39,7 @@ struct Scaled {
   threadgroup float2 partial[ROW_THREADS / 32];
   device float* own = scores + ulong(row) * tokens;
   device const float* from = own;
-  softmax_row<ROW_THREADS, 4>(row_of(from, 0, tokens, -INFINITY), own, partial, PLACE);
+  softmax_row<ROW_THREADS, 4>(row_in_place(from, 0, tokens, -INFINITY), own, partial, PLACE);
 }
 
 [[kernel, max_total_threads_per_threadgroup(kTileThreads)]] void gather(

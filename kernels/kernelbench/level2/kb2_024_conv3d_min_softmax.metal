@@ -30,8 +30,8 @@ using namespace metalbench;
                           uint group [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
   const uint2 at = lane_of_row<LANES>(group, PLACE);
   device float* pixel = y + ulong(at.y) * filters;
-  const SoftmaxOf<Row<float>> softmax =
-      softmax_of<LANES>(Row<float>{pixel, filters, 0.0f}, filters, at.x);
+  const SoftmaxOf<RowInPlace<float>> softmax =
+      softmax_of<LANES>(RowInPlace<float>{pixel, filters, 0.0f}, filters, at.x);
   for (uint column = 4 * at.x; column < filters; column += 4 * LANES) {
     store_quad(pixel, column, filters, softmax(column));
   }

@@ -29,7 +29,7 @@ using namespace metalbench;
   float4 kept[4];
   device float* to = z + ulong(row) * features;
   device const float* with = y + ulong(row) * features;
-  const Row<float> from = row_of(z, row, features);
+  const RowInPlace<float> from = row_in_place(z, row, features);
   const Moments moments = moments_of_row<TG, 4>(from, kept, memory, PLACE);
   const float scale = precise::rsqrt(moments.variance + 1e-5f);
   for (uint column = 4 * thread_index; column < features; column += 4 * TG) {

@@ -27,6 +27,6 @@ using namespace metalbench;
 [[kernel]] void normalise(device float* y, constant uint& features,
                           uint row [[threadgroup_position_in_grid]], PLACE_ARGUMENTS) {
   threadgroup float2 partial[TG / 32];
-  softmax_row<TG, 4>(row_of(y, row, features, -INFINITY), y + ulong(row) * features, partial,
+  softmax_row<TG, 4>(row_in_place(y, row, features, -INFINITY), y + ulong(row) * features, partial,
                      PLACE);
 }
