@@ -25,6 +25,7 @@ from metalbench.reference.evaluate import (
     check_compiler,
     evaluate,
     evaluate_compiled,
+    lacks_operation,
     select_stream,
     to_mlx,
     to_numpy,
@@ -114,6 +115,10 @@ NO_GPU = {
     "metal": f"{_NO_GPU}`pip install mlx` on a Mac with Apple silicon brings one that has",
     "cuda": f"{_NO_GPU}`pip install 'mlx[cuda13]'` (or cuda12, as the driver is) brings one",
 }
+LACKING = (
+    "MLX has no GPU implementation of an operation of the reference ({}), and times on a CPU do not "
+    "compare with those of a GPU: there is no ratio to MLX"
+)
 ROUNDED = (
     f"MLX multiplies matrices of float32 as TF32, with 10 bits of 23, because {TF32} says so; "
     f"unset it to compare float32 with float32"
@@ -143,11 +148,26 @@ def explain_missing_gpu(kind: str) -> str:
 def create_reference(
     kind: str, workload: Workload, *, copies: int = 1, keeps: int = 0, in_place: bool = False
 ) -> tuple[Reference | None, tuple[str, ...]]:
-    """Return the reference for a device of that kind, or None, and notes, such as the reason."""
+    """Return the reference for a device of that kind, or None, and notes, such as the reason.
+
+    Where MLX has no GPU, or its GPU lacks an operation, only another library's form is compared, if
+    the task has one.
+    """
+    create = partial(
+        Reference, workload, kind=kind, copies=copies, keeps=keeps, in_place=in_place
+    )
     missing = explain_missing_gpu(kind)
+    if not missing:
+        try:
+            reference = create()
+        except RuntimeError as error:
+            if kind not in NO_GPU or not lacks_operation(error):
+                raise
+            missing = LACKING.format(str(error).partition("\n")[0].rstrip(". "))
     if missing:
-        return None, (missing,)
-    reference = Reference(workload, kind=kind, copies=copies, keeps=keeps, in_place=in_place)
+        if workload.task.apart is None:
+            return None, (missing,)
+        return create(only_apart=True), (missing,)
     on_cuda = find_kind(kind).runs_mlx_on_cuda
     tf32 = on_cuda and os.environ[TF32] != "0" and workload.dtype.name == "float32"
     return reference, (ROUNDED,) if tf32 else ()
@@ -168,7 +188,8 @@ class Reference:
 
     `in_place` compares with kernels that update inputs in place. The reference stays a function,
     but each result becomes the input of the next repetition on this copy, and nothing else holds
-    the input. MLX then donates its memory to the result, and copies nothing either.
+    the input. MLX then donates its memory to the result, and copies nothing either. With
+    `only_apart` MLX's forms are left out.
 
     MLX's memory cache is emptied first, so that earlier work has no effect.
     """
@@ -181,10 +202,13 @@ class Reference:
         copies: int = 1,
         keeps: int = 0,
         in_place: bool = False,
+        only_apart: bool = False,
     ) -> None:
         if workload.task.apart is not None:
             workload.task.apart.beside(kind)
         self.forms = list_forms(workload.task)
+        if only_apart:
+            self.forms = tuple(each for each in self.forms if each.apart)
         # The donated inputs, and the places of the results that replace them.
         self._donated: dict[str, int] = {}
         if in_place:

@@ -113,19 +113,25 @@ TF32 = "MLX_ENABLE_TF32"
 def outputs(workload: Workload, *, kind: str = "cpu") -> dict[str, np.ndarray[Any, Any]]:
     """Return the reference's outputs in float32, from the run's inputs widened to float32.
 
-    For GPU devices, MLX's GPU computes them if MLX has one. They also judge half precision: the
-    error rule allows for its rounding, and errors of a reference in half precision must not excuse
-    the candidate. Raises TaskError if the reference's shapes are not the declared ones.
+    For GPU devices, MLX's GPU computes them if MLX has one that has all operations. They also judge
+    half precision: the error rule allows for its rounding, and errors of a reference in half
+    precision must not excuse the candidate. Raises TaskError if the reference's shapes are not the
+    declared ones.
     """
     task = workload.task
     arguments = {
         name: to_mlx(each) if isinstance(each, np.ndarray) else each
         for name, each in workload.widen_inputs(np.float32).items()
     }
+    compute = partial(task.reference, **arguments)
     try:
-        with mx.stream(select_stream(kind)):
-            results = evaluate(partial(task.reference, **arguments))
-            several = results if isinstance(results, (tuple, list)) else (results,)
+        try:
+            results = _evaluate_on(select_stream(kind), compute)
+        except RuntimeError as error:
+            if not lacks_operation(error):
+                raise
+            results = _evaluate_on(mx.cpu, compute)
+        several = results if isinstance(results, (tuple, list)) else (results,)
     except Exception as error:  # the user's code may raise anything
         cause = f"{type(error).__name__}: {error}"
         raise TaskError(f"[{task.name}] reference at size {workload.size}: {cause}") from error
@@ -137,6 +143,23 @@ def outputs(workload: Workload, *, kind: str = "cpu") -> dict[str, np.ndarray[An
                 f"expected {shape}, got {named[name].shape}"
             )
     return named
+
+
+# Parts of the messages of MLX's GPU backends about operations that they do not have.
+_LACKING = (
+    *("has no CUDA implementation", "has no Metal implementation", "No implementation for"),
+    *("not yet support", "not supported on the GPU", "not implemented", " NYI"),
+)
+
+
+def lacks_operation(error: RuntimeError) -> bool:
+    """Return whether MLX says that its GPU backend does not have an operation."""
+    return any(each in str(error) for each in _LACKING)
+
+
+def _evaluate_on(stream: Any, compute: Callable[[], Any]) -> Any:
+    with mx.stream(stream):
+        return evaluate(compute)
 
 
 def select_stream(kind: str) -> Any:

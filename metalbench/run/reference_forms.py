@@ -177,7 +177,7 @@ def _find_fastest(
 
 def _warn_of_launches(reference: Reference, best: _Entrant, clock: Clock) -> str | None:
     """Return a warning if launches of the reference take longer than its work."""
-    if not best.times or best.median > FAR_FROM_A_LAUNCH_S:
+    if best.form.apart or not best.times or best.median > FAR_FROM_A_LAUNCH_S:
         return None
     windows = [_time(reference, ON_ONE_ELEMENT, LAUNCHES, clock) for _ in range(WINDOWS)]
     launch = float(np.median(windows))

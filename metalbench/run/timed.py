@@ -316,9 +316,11 @@ def _hold_same_values(one: Bound, other: Bound) -> bool:
 # that read 8 MB took 0.15 ms a round within windows, and alone up to 1.0 ms, also in the sixth of
 # several rounds. So two probes are timed alone and within windows, alternating with the kernel: one
 # is as long and uses all cores, the other reads as much memory in as many threadgroups. The
-# kernel's limit is raised by the first one's factor and by the second one's difference. Both
-# hypotheses need this process to treat all blocks alike. Numerical libraries keep threads spinning
-# after a product of matrices, so nothing is judged before the last round of an audit.
+# kernel's limit is raised by the first one's factor or difference, whichever is more, and by the
+# second one's difference. A GPU that other processes use delays each request, short or long: by
+# 0.8 ms with six of them on an H200. Both hypotheses need this process to treat all blocks alike.
+# Numerical libraries keep threads spinning after a product of matrices, so nothing is judged before
+# the last round of an audit.
 
 Values = np.ndarray[Any, Any]
 # Rounds of a block fill this time, within these numbers; of rounds as slow as this a block has one.
@@ -373,6 +375,13 @@ class Audit:
         if not self.probe_window_ns:
             return 1.0
         return max(1.0, min(self.probe_alone_ns) / min(self.probe_window_ns))
+
+    @property
+    def probe_delay_ns(self) -> float:
+        """Return by how much the probe takes longer alone than within windows: minima."""
+        if not self.probe_window_ns:
+            return 0.0
+        return max(0.0, min(self.probe_alone_ns) - min(self.probe_window_ns))
 
     @property
     def memory_ns(self) -> float:
@@ -510,8 +519,9 @@ class ReuseAudit:
         )
 
     def _is_slower_alone(self, audit: Audit, window_ns: float) -> bool:
-        limit_ns = audit.probe_factor * ALONE * window_ns + ALONE_NS
-        return min(audit.plain_ns) > limit_ns + ALONE * audit.memory_ns
+        delayed_ns = max(audit.probe_factor * window_ns, window_ns + audit.probe_delay_ns)
+        limit_ns = ALONE * (delayed_ns + audit.memory_ns) + ALONE_NS
+        return min(audit.plain_ns) > limit_ns
 
     def _time_round(self, window: int = 1) -> float:
         """Return the time in ns of one round, of a request of `window` rounds."""

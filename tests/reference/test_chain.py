@@ -6,13 +6,16 @@ import io
 import os
 import re
 from collections import Counter
+from contextlib import nullcontext
+from dataclasses import replace
 
 import mlx.core as mx
 import numpy as np
 import pytest
 
-from metalbench.reference import chain
+from metalbench.reference import chain, evaluate
 from metalbench.reference.chain import Reference, order_after, plain_ends, read_ends
+from metalbench.run.reference_forms import choose_form
 from metalbench.task import normal, output, task
 from metalbench.task.workload import workload
 
@@ -318,3 +321,80 @@ def test_results_in_a_cache_are_not_spread_over_memory(monkeypatch):
     assert found == 1
     found = metal_graph(monkeypatch, "middle", pass_ns=1e4, memory=16 << 30, cache=48 * MIB)
     assert found == 8
+
+
+class OtherLibrary:
+    """Another library's form of `doubled`."""
+
+    name = "another library"
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def beside(self, kind: str) -> None:
+        assert kind == "cuda"
+
+    def load(self, *works) -> None:
+        pass
+
+    def outputs(self, arrays):
+        return [2 * arrays["x"]]
+
+    def __call__(self, repetitions: int) -> None:
+        self.calls += repetitions
+
+
+@pytest.mark.parametrize("has_gpu", [False, True])
+def test_another_library_is_the_reference_where_the_gpu_of_mlx_cannot_be(monkeypatch, has_gpu):
+    message = "LUF has no CUDA implementation."
+
+    def lacking(x):
+        raise RuntimeError(message)
+
+    stream = chain.select_stream
+    if has_gpu:
+        # MLX runs on the processor here, and its reference raises what MLX's GPU would.
+        monkeypatch.setattr(chain, "NO_GPU", {"cuda": "", "metal": ""})
+        monkeypatch.setattr(
+            chain, "select_stream", lambda kind: mx.gpu if kind == "cuda" else stream(kind)
+        )
+        monkeypatch.setattr(chain.mx, "stream", lambda _: nullcontext())
+    work = workload(replace(doubled, reference=lacking), "small")
+    reference, missing = chain.create_reference("cuda", work)
+    assert reference is None
+    expected = chain.LACKING.format(message.rstrip(".")) if has_gpu else chain.NO_GPU["cuda"]
+    assert missing == (expected,)
+    other = OtherLibrary()
+    work = workload(replace(doubled, reference=lacking, apart=other), "small")
+    reference, missing = chain.create_reference("cuda", work)
+    assert missing == (expected,)
+    before = other.calls
+    choice = choose_form(reference, seconds=0.05)
+    assert [each.name for each in choice.forms] == [reference.name] == [other.name]
+    assert other.calls > before
+
+
+def test_other_errors_of_a_reference_on_a_gpu_are_raised(monkeypatch):
+    def wrong(x):
+        raise RuntimeError("[matmul] the last dimension is wrong")
+
+    monkeypatch.setattr(chain, "select_stream", lambda kind: mx.gpu)
+    monkeypatch.setattr(chain.mx, "stream", lambda _: nullcontext())
+    work = workload(replace(doubled, reference=wrong), "small")
+    with pytest.raises(RuntimeError, match="last dimension"):
+        chain.create_reference("cuda", work)
+
+
+def test_mlx_judges_on_the_processor_where_its_gpu_lacks_an_operation(monkeypatch):
+    streams = []
+
+    def lacking_on_first(x):
+        streams.append(len(streams))
+        if len(streams) == 1:
+            raise RuntimeError("[quantized_matmul] No implementation for problem shape: 1")
+        return x + x
+
+    work = workload(replace(doubled, reference=lacking_on_first), "small")
+    (y,) = evaluate.outputs(work).values()
+    assert np.array_equal(y, 2 * work.inputs["x"])
+    assert len(streams) == 2
