@@ -116,8 +116,8 @@ NO_GPU = {
     "cuda": f"{_NO_GPU}`pip install 'mlx[cuda13]'` (or cuda12, as the driver is) brings one",
 }
 LACKING = (
-    "MLX has no GPU implementation of an operation of the reference ({}), and times on a CPU do not "
-    "compare with those of a GPU: there is no ratio to MLX"
+    "MLX has no GPU implementation of an operation of the reference ({}), and times on a CPU do "
+    "not compare with those of a GPU: there is no ratio to MLX"
 )
 ROUNDED = (
     f"MLX multiplies matrices of float32 as TF32, with 10 bits of 23, because {TF32} says so; "
@@ -153,9 +153,7 @@ def create_reference(
     Where MLX has no GPU, or its GPU lacks an operation, only another library's form is compared, if
     the task has one.
     """
-    create = partial(
-        Reference, workload, kind=kind, copies=copies, keeps=keeps, in_place=in_place
-    )
+    create = partial(Reference, workload, kind=kind, copies=copies, keeps=keeps, in_place=in_place)
     missing = explain_missing_gpu(kind)
     if not missing:
         try:
