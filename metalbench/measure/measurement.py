@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from metalbench._core import Samples
 
 
+# GPUs take a tenth of a second to raise their clocks, processors some milliseconds.
+WARMUP_NS, GPU_WARMUP_NS = 40_000_000, 200_000_000
 WINDOW_NS = 1_000_000
 # Wall time includes submission to the GPU and back, up to 0.1 ms: a small part of a window.
 GPU_WINDOW_NS = 15_000_000
@@ -48,10 +50,12 @@ class Plan:
         Least time of a window; its length is the smallest number of passes that takes this time.
         None for `WINDOW_NS`, or `GPU_WINDOW_NS` on a device with its own clock.
     warmup_ns
-        Least warm-up before the first sample; after an exchange of inputs a twentieth of it.
+        Least warm-up before the first sample; after an exchange of inputs a twentieth of it. It
+        takes up to five times as long if times are not stable. None for `WARMUP_NS`, or
+        `GPU_WARMUP_NS` on a device with its own clock.
     batch_pairs
         Pairs of a batch, which have the same inputs. A kernel so slow that a batch would take more
-        than an eighth of `seconds` has fewer, but at least four. All batches have the same number.
+        than a sixteenth of `seconds` has fewer, but at least four. All batches have the same number.
     first_analysis
         Pairs before the first analysis, rounded up to whole batches, at most four batches. Each
         later analysis has half as many pairs more. Analysing after every pair would stop at chance
@@ -64,7 +68,7 @@ class Plan:
         Most pairs.
     settled_half_width
         Relative half-width of the time's interval that is enough once the verdict is settled. After
-        half of `seconds` any width is.
+        a quarter of `seconds` any width is.
     half_width
         Relative half-width of the intervals that is enough for every verdict.
     min_effective
@@ -89,7 +93,7 @@ class Plan:
     seconds: float = 2.0
     seed: int = 0
     window_ns: int | None = None
-    warmup_ns: int = 200_000_000
+    warmup_ns: int | None = None
     batch_pairs: int = 32
     first_analysis: int = 128
     min_pairs: int = 12
@@ -103,6 +107,12 @@ class Plan:
     retries: int = 3
     cool_ns: int = 2_000_000_000
     long_windows: int = 7
+
+    def warmup_ns_on(self, *, own_clock: bool) -> int:
+        """Return the least warm-up on a device with or without its own clock."""
+        if self.warmup_ns is not None:
+            return self.warmup_ns
+        return GPU_WARMUP_NS if own_clock else WARMUP_NS
 
     def window_ns_on(self, *, own_clock: bool) -> int:
         """Return the least time of a window on a device with or without its own clock."""

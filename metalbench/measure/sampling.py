@@ -53,7 +53,7 @@ Refresh = Callable[[int], None]
 Interlude = Callable[[], None]
 # Least number of batches that fit into the time, as long as a batch has this number of pairs: all
 # pairs of a batch have the same inputs, but a measurement should have several inputs.
-BATCHES = 8
+BATCHES = 16
 FEWEST_IN_BATCH = 4
 # `min_pairs` may take this multiple of the time; after that, these are enough.
 OVERRUN = 4
@@ -144,6 +144,7 @@ class Series:
     def __post_init__(self) -> None:
         """Seed the moments of interludes independently of the order within pairs."""
         self._random = np.random.default_rng([self.plan.seed, 1])
+        self._warmup_ns = self.plan.warmup_ns_on(own_clock=self.device.own_clock)
 
     @property
     def samples(self) -> SampleSet:
@@ -297,11 +298,11 @@ class Series:
         if self.sides.refresh is None:
             return 0
         pair_s = self.spent / max(self.taken, 1)
-        return self.plan.warmup_ns // REWARM if pair_s * 1e9 < self.plan.warmup_ns else 0
+        return self._warmup_ns // REWARM if pair_s * 1e9 < self._warmup_ns else 0
 
     def _sample(self, *, refresh: bool = True, **options: Any) -> Samples:
         plan, begun = self.plan, self.clock()
-        warmup_ns = plan.warmup_ns
+        warmup_ns = self._warmup_ns
         if self._begun:
             warmup_ns = self._rewarm_ns()
             if refresh and self.sides.refresh is not None:
@@ -368,6 +369,8 @@ class Series:
 # The core's sampling loop (`csrc/core/sampling.h`) times the windows. This module decides when to
 # stop.
 
+# A settled verdict ends the sampling after this part of its time, however wide the intervals are.
+SETTLED_SHARE = 0.25
 # With fewer batches, a different level of each set of inputs cannot be detected.
 FIRST_BATCHES = 4
 
@@ -416,7 +419,7 @@ def _sample_until_known(series: Series, plan: Plan) -> StopReason:
         series.extend(rule.next_analysis(series.taken))
         if series.throttled:
             return StopReason.THROTTLED
-        if _is_known(rule, series.samples, late=series.is_past(plan.seconds / 2)):
+        if _is_known(rule, series.samples, late=series.is_past(plan.seconds * SETTLED_SHARE)):
             return StopReason.SETTLED if rule.settled else StopReason.PRECISE
         if series.taken >= plan.max_pairs:
             return StopReason.PAIRS

@@ -97,7 +97,7 @@ def test_retries_are_counted_for_the_whole_measurement() -> None:
         return 1.2 if 3e7 < now < 6e7 or 2e8 < now < 2.4e8 else 1.0
 
     device = ScriptedDevice(slowdown=slowdown)
-    result = run(device, OBEYING)
+    result = run(device, replace(OBEYING, seconds=2 * OBEYING.seconds))
     assert result.verdict is Verdict.FASTER
     assert result.steadiness.retries == len(device.rested) >= 2
     left = [plan["retries"] for plan in device.plans if "retries" in plan]
