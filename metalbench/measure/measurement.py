@@ -55,7 +55,8 @@ class Plan:
         `GPU_WARMUP_NS` on a device with its own clock.
     batch_pairs
         Pairs of a batch, which have the same inputs. A kernel so slow that a batch would take more
-        than a sixteenth of `seconds` has fewer, but at least four. All batches have the same number.
+        than a sixteenth of `seconds` has fewer, but at least four. All batches have the same
+        number.
     first_analysis
         Pairs before the first analysis, rounded up to whole batches, at most four batches. Each
         later analysis has half as many pairs more. Analysing after every pair would stop at chance

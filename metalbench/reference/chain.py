@@ -119,6 +119,7 @@ LACKING = (
     "MLX has no GPU implementation of an operation of the reference ({}), and times on a CPU do "
     "not compare with those of a GPU: there is no ratio to MLX"
 )
+ONLY_APART = "the ratio is to {}, and not to MLX"
 ROUNDED = (
     f"MLX multiplies matrices of float32 as TF32, with 10 bits of 23, because {TF32} says so; "
     f"unset it to compare float32 with float32"
@@ -165,7 +166,7 @@ def create_reference(
     if missing:
         if workload.task.apart is None:
             return None, (missing,)
-        return create(only_apart=True), (missing,)
+        return create(only_apart=True), (missing, ONLY_APART.format(workload.task.apart.name))
     on_cuda = find_kind(kind).runs_mlx_on_cuda
     tf32 = on_cuda and os.environ[TF32] != "0" and workload.dtype.name == "float32"
     return reference, (ROUNDED,) if tf32 else ()

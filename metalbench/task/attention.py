@@ -164,7 +164,7 @@ def attend(
     """
     shared = len(q) // len(k)
     found = np.empty_like(q, shape=(*q.shape[:-1], v.shape[-1]), order="C")
-    parts = [(slice(None), slice(None))] if seen is None else list(_seen_parts(seen))
+    parts = [(slice(None), slice(None))] if seen is None else list(_split_by_mask(seen))
     for h, (queries, keys) in itertools.product(range(len(q)), parts):
         scores = q[h, queries] @ k[h // shared, keys].T / math.sqrt(q.shape[-1])
         if cap is not None:
@@ -183,7 +183,7 @@ def attend(
     return found
 
 
-def _seen_parts(seen: Array) -> Iterator[tuple[slice, slice]]:
+def _split_by_mask(seen: Array) -> Iterator[tuple[slice, slice]]:
     """Yield 256 queries at a time, with a range of keys beyond which they see none."""
     for first in range(0, len(seen), 256):
         queries = slice(first, first + 256)
