@@ -10,13 +10,19 @@ GENTLE = (even(), coarse(), sparse())
 
 
 def convolved(x, w):
-    """Return the sums over all taps; zeros are around the image."""
+    """Return the sums over all taps; zeros are around the image.
+
+    A row of taps is a product with a matrix in whose columns it is, one further down in each.
+    """
     reach = len(w) // 2
     side = x.shape[-1]
     padded = np.pad(x, [(0, 0), (reach, reach), (reach, reach)])
     y = np.zeros_like(x)
-    for (row, column), factor in np.ndenumerate(w[::-1, ::-1]):
-        y += factor * padded[:, row : row + side, column : column + side]
+    for row, taps in enumerate(w[::-1, ::-1]):
+        matrix = np.zeros_like(w, shape=(side + 2 * reach, side))
+        for column in range(side):
+            matrix[column : column + len(taps), column] = taps
+        y += padded[:, row : row + side] @ matrix
     return y
 
 

@@ -41,7 +41,7 @@ def swept(xp, bits, spins, keys, accept_two, accept_four, sweeps):
         odd1=dict(rows=38, cols=68),
         odd2=dict(rows=2, cols=132),
         seed=dict(rows=512, cols=512),
-        large=dict(rows=8192, cols=8192),
+        large=dict(rows=4096, cols=4096),
     ),
     gpu_headlines=("large",),
     multiples=dict(rows=2, cols=4),

@@ -5,31 +5,31 @@ import numpy as np
 
 from metalbench.task import normal, output, task, uniform
 
-BLOCK = 512
+BLOCK, FEW = 512, 16
 
 
-def accelerations(position, mass, softening):
-    """Return the accelerations, and the sums of their terms' absolute values."""
-    sums, terms = np.zeros_like(position), np.zeros_like(position)
-    for start in range(0, len(position), BLOCK):
-        own = slice(start, start + BLOCK)
-        away = position[None] - position[own, None]
-        squares = (away**2).sum(axis=-1) + softening**2
-        parts = (mass / squares**1.5)[:, :, None] * away
-        sums[own] = parts.sum(axis=1)
-        terms[own] = np.abs(parts).sum(axis=1)
-    return sums, terms
+def accelerations(position, mass, softening, change):
+    """Return sums of `change`d terms, for few bodies at a time, whose terms fit into a cache."""
+    sums = np.zeros_like(position)
+    for start in range(0, len(position), FEW):
+        own = slice(start, start + FEW)
+        away = [position[None, :, axis] - position[own, None, axis] for axis in range(3)]
+        squares = sum(each * each for each in away) + softening**2
+        weights = mass / (squares * np.sqrt(squares))
+        for axis, each in enumerate(away):
+            sums[own, axis] = change(weights * each).sum(axis=-1)
+    return sums
 
 
 def advanced(position, velocity, mass, step, softening):
     """Return new positions and velocities."""
-    velocity = velocity + step * accelerations(position, mass, softening)[0]
+    velocity = velocity + step * accelerations(position, mass, softening, lambda terms: terms)
     return position + step * velocity, velocity
 
 
 def magnitude(position, velocity, mass, step, softening):
     """Return sums of absolute terms."""
-    moved = np.abs(velocity) + step * accelerations(position, mass, softening)[1]
+    moved = np.abs(velocity) + step * accelerations(position, mass, softening, np.abs)
     return np.abs(position) + step * moved, moved
 
 
