@@ -184,11 +184,14 @@ def attend(
 
 
 def _split_by_mask(seen: Array) -> Iterator[tuple[slice, slice]]:
-    """Yield 256 queries at a time, with a range of keys beyond which they see none."""
+    """Yield 256 queries at a time, with a range of keys beyond which they see none.
+
+    The range has all keys if they see none at all.
+    """
     for first in range(0, len(seen), 256):
         queries = slice(first, first + 256)
         keys = np.flatnonzero(seen[queries].any(axis=0))
-        yield queries, slice(keys[0], keys[-1] + 1)
+        yield queries, slice(keys[0], keys[-1] + 1) if keys.size else slice(None)
 
 
 def causal_task(name: str, most_dims: int, *, sizes: Mapping[str, Mapping[str, int]]) -> Task:
