@@ -20,10 +20,12 @@ def gelu_of_product(x, w):
         small=dict(rows=32, inputs=32, outputs=64),
         odd1=dict(rows=37, inputs=65, outputs=23),
         odd2=dict(rows=5, inputs=129, outputs=67),
+        cpu=dict(rows=256, inputs=512, outputs=512),
         seed=dict(rows=1024, inputs=1024, outputs=1024),
         large=dict(rows=1024, inputs=1536, outputs=1536),
         huge=dict(rows=4096, inputs=1536, outputs=1536),
     ),
+    headline="cpu",
     gpu_headlines=("large", "huge"),
     inputs=dict(
         x=normal("rows", "inputs"),

@@ -55,7 +55,7 @@ class Plan:
         `GPU_WARMUP_NS` on a device with its own clock.
     batch_pairs
         Pairs of a batch, which have the same inputs. A kernel so slow that a batch would take more
-        than a sixteenth of `seconds` has fewer, but at least four. All batches have the same
+        than 1/32 of `seconds` has fewer, but at least four. All batches have the same
         number.
     first_analysis
         Pairs before the first analysis, rounded up to whole batches, at most four batches. Each
@@ -64,12 +64,13 @@ class Plan:
     min_pairs
         Least pairs, even if they exceed `seconds`: fewer have no interval. A kernel for which they
         would take more than four times `seconds` gets as few as eight. If all pairs say by far
-        which side is faster when the time is up, five are enough.
+        which side is faster, eight are enough after an eighth of `seconds`, and five when the time
+        is up.
     max_pairs
         Most pairs.
     settled_half_width
         Relative half-width of the time's interval that is enough once the verdict is settled. After
-        a quarter of `seconds` any width is.
+        an eighth of `seconds` any width is.
     half_width
         Relative half-width of the intervals that is enough for every verdict.
     min_effective

@@ -53,7 +53,7 @@ Refresh = Callable[[int], None]
 Interlude = Callable[[], None]
 # Least number of batches that fit into the time, as long as a batch has this number of pairs: all
 # pairs of a batch have the same inputs, but a measurement should have several inputs.
-BATCHES = 16
+BATCHES = 32
 FEWEST_IN_BATCH = 4
 # `min_pairs` may take this multiple of the time; after that, these are enough.
 OVERRUN = 4
@@ -61,13 +61,15 @@ FEWEST_PAIRS = 8
 # Part of the first warm-up that follows an exchange of inputs: 1 / REWARM.
 REWARM = 20
 # Part of a measurement's time for long windows, and the least number of them.
-LONG_SHARE = 0.125
+LONG_SHARE = 0.0625
 FEWEST_LONG = 3
 # Batches 1 and 2 have an interlude. Each later batch has one with this probability, as long as
 # interludes have taken at most this part of the measurement's time.
 BATCHES_WITH_INTERLUDE = (1, 2)
 INTERLUDE_PROBABILITY = 0.25
 INTERLUDE_SHARE = 0.05
+# A settled verdict ends the sampling after this part of its time, however wide the intervals are.
+SETTLED_SHARE = 0.125
 # Drawing progress uses the GPU and a CPU core, and disturbs the measurement.
 SECONDS_BETWEEN_REPORTS = 0.2
 
@@ -187,10 +189,23 @@ class Series:
         return self.spent + 0.5 * self.spent / max(self._batches, 1) > seconds
 
     @property
+    def is_far_apart(self) -> bool:
+        """Whether enough time is spent, and few pairs suffice for the verdict of a large effect."""
+        if self.taken < FEWEST_PAIRS or not self.is_past(self.plan.seconds * SETTLED_SHARE):
+            return False
+        if not self._has_large_effect:
+            return False
+        samples = self.samples
+        verdict = _assess(samples, samples.reference_ns, samples.candidate_ns).verdict
+        return verdict in (Verdict.FASTER, Verdict.SLOWER)
+
+    @property
     def _late_and_far_apart(self) -> bool:
         """Whether the time is up, and all pairs say by far which side is faster."""
-        if not self.taken or self.spent <= self.plan.seconds:
-            return False
+        return self.taken > 0 and self.spent > self.plan.seconds and self._has_large_effect
+
+    @property
+    def _has_large_effect(self) -> bool:
         samples = self.samples
         if not samples.reference_ns.size:
             return False
@@ -199,7 +214,7 @@ class Series:
     def extend(self, wanted: int) -> None:
         """Take whole batches until there are `wanted` or `max_pairs` pairs, or the time is up."""
         while self.taken < min(wanted, self.plan.max_pairs) and not self.throttled:
-            if self.out_of_time:
+            if self.out_of_time or self.is_far_apart:
                 break
             self._take_batch()
 
@@ -282,7 +297,12 @@ class Series:
         if self.throttled or count < FEWEST_LONG:
             return samples
         call = self._sample(
-            max_pairs=0, min_pairs=0, time_limit_ns=0, probe_drop=0.0, long_windows=count
+            refresh=False,
+            max_pairs=0,
+            min_pairs=0,
+            time_limit_ns=0,
+            probe_drop=0.0,
+            long_windows=count,
         )
         return samples.add_long_windows(call)
 
@@ -369,8 +389,6 @@ class Series:
 # The core's sampling loop (`csrc/core/sampling.h`) times the windows. This module decides when to
 # stop.
 
-# A settled verdict ends the sampling after this part of its time, however wide the intervals are.
-SETTLED_SHARE = 0.25
 # With fewer batches, a different level of each set of inputs cannot be detected.
 FIRST_BATCHES = 4
 
@@ -419,6 +437,8 @@ def _sample_until_known(series: Series, plan: Plan) -> StopReason:
         series.extend(rule.next_analysis(series.taken))
         if series.throttled:
             return StopReason.THROTTLED
+        if series.is_far_apart:
+            return StopReason.SETTLED
         if _is_known(rule, series.samples, late=series.is_past(plan.seconds * SETTLED_SHARE)):
             return StopReason.SETTLED if rule.settled else StopReason.PRECISE
         if series.taken >= plan.max_pairs:

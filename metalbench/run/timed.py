@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
-from itertools import chain, count, islice
+from functools import cache
+from itertools import chain, count, islice, pairwise
 from math import log
 from time import process_time, sleep
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from metalbench.finding_kinds import Kind
 from metalbench.kernel.memory import GuardedBuffer
 from metalbench.kernel.prepare import Bound, Compiled
 from metalbench.measure.device_limits import (
+    MIB,
     RotationPlan,
     create_memory_probe,
     create_parallel_probe,
@@ -327,7 +329,10 @@ Values = np.ndarray[Any, Any]
 BLOCK_NS = 2e6
 FEWEST_ROUNDS, MOST_ROUNDS = 4, 8
 SLOW_ROUND_NS = 50e6
-# Audits of every measurement; one for slow rounds, which takes longer than many of fast ones.
+# Inputs of a block have at most this number of bytes, or those of one round: writing them takes
+# longer than the rounds.
+MOST_WRITTEN_BYTES = 256 * MIB
+# Audits of every measurement; one for slow rounds or large inputs, which takes longer than many.
 LEAST_AUDITS = 2
 # New rounds may take longer than known ones by this factor: branch prediction gains a few percent
 # on repeated inputs.
@@ -345,6 +350,8 @@ MOST_CONFIRMING = 48
 # After its last work OpenBLAS keeps threads spinning for about 0.1 s. They are waited for in steps,
 # so long at most. A step is longer than the 4 ms in which some kernels count processor time.
 STEP_S, SPINNING_S = 0.01, 0.3
+# Elements that are mixed at once.
+MIXED_AT_ONCE = 1 << 15
 
 
 @dataclass(frozen=True)
@@ -408,6 +415,11 @@ class ReuseAudit:
             ::-1
         ]
 
+    @property
+    def _most_rounds(self) -> int:
+        written = sum(buffer.nbytes for each in self._inputs for buffer in each.inputs.values())
+        return max(1, MOST_WRITTEN_BYTES // max(written, 1))
+
     def run(self, *, window: int = 0) -> None:
         """Take one audit; afterwards the memory is as after a round of the timed passes.
 
@@ -418,6 +430,7 @@ class ReuseAudit:
         if plain_ns[0] < SLOW_ROUND_NS:
             plain_ns.append(self._time_round())
             count = int(np.clip(BLOCK_NS / min(plain_ns), FEWEST_ROUNDS, MOST_ROUNDS))
+            count = min(count, self._most_rounds)
             plain_ns += [self._time_round() for _ in range(count - 2)]
         controls: list[list[float]] = []
         if window:
@@ -463,7 +476,8 @@ class ReuseAudit:
         the audits that confirm a suspicion time new windows.
         """
         timed_ns = len(self.rotation.passes) * float(np.quantile(pass_ns, 0.1))
-        while len(self.audits) < (LEAST_AUDITS if timed_ns < SLOW_ROUND_NS else 1):
+        is_fast = timed_ns < SLOW_ROUND_NS and self._most_rounds > 1
+        while len(self.audits) < (LEAST_AUDITS if is_fast else 1):
             self.run()
         total = _join(self.audits)
         suspected = total.reuse > REUSE or self._is_slower_alone(total, timed_ns)
@@ -617,22 +631,35 @@ class ReuseAudit:
         return renewed
 
     def _mix_elements(self, one: Values, other: Values) -> Values:
-        size = one.size
-        words = self.random.integers(0, 256, size=(size + 7) // 8, dtype=np.uint8)
-        # Bit operations: a choice by branches takes three times as long. In place, because each new
-        # array of a large input takes as long as an operation on it.
-        bits = np.dtype(f"i{one.itemsize}")
-        mask = np.unpackbits(words, count=size).view(np.int8)
-        np.negative(mask, out=mask)
-        distances = self.random.integers(0, max(size, 1), size=2)
-        chosen, taken = map(np.roll, (one.reshape(-1), other.reshape(-1)), distances)
-        mixed, differences = chosen.view(bits), taken.view(bits)
-        differences ^= mixed
-        differences &= mask
-        mixed ^= differences
-        if not np.issubdtype(one.dtype, np.integer) and one.dtype != bool:
-            chosen *= chosen.dtype.type(1 - 0.01 * self.random.random())
-        return chosen.reshape(one.shape)
+        size, is_float = one.size, not np.issubdtype(one.dtype, np.integer) and one.dtype != bool
+        words = self.random.integers(0, 256, size=size // 8 + 2, dtype=np.uint8)
+        distances = [int(each) for each in self.random.integers(0, max(size, 1), size=2)]
+        factor = 1 - 0.01 * self.random.random()
+        mixed = np.empty(size, one.dtype)
+        masks = _list_masks(one.itemsize)
+        bits = masks.dtype
+        chosen, taken = one.reshape(-1).view(bits), other.reshape(-1).view(bits)
+        # Bit operations: a choice by branches takes longer. By chunks, which stay in the cache; a
+        # chunk lies within both rotated arrays.
+        cuts = sorted({*range(0, size, MIXED_AT_ONCE), *distances, size})
+        for start, end in pairwise(cuts):
+            count, place = end - start, start // 8
+            mask = masks.take(words[place : place + count // 8 + 1], axis=0).reshape(-1)[:count]
+            first, second = ((start - distance) % size for distance in distances)
+            result = mixed.view(bits)[start:end]
+            np.bitwise_xor(chosen[first : first + count], taken[second : second + count], result)
+            result &= mask
+            result ^= chosen[first : first + count]
+            if is_float:
+                mixed[start:end] *= mixed.dtype.type(factor)
+        return mixed.reshape(one.shape)
+
+
+@cache
+def _list_masks(nbytes: int) -> Values:
+    """Return the masks of eight elements of `nbytes` for each byte of random bits: (256, 8)."""
+    bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
+    return -bits.astype(f"i{nbytes}")
 
 
 def _replace_updated_inputs(bound: Bound) -> Workload:
@@ -659,10 +686,10 @@ def _join(audits: Sequence[Audit]) -> Audit:
 # Time a kernel in its buffers against its reference on the same inputs.
 
 # Time to choose the form of the reference: a part of the measurement's, but at least the seconds in
-# which 2 % can be distinguished at a noise of 10 %. A short measurement, whose interval is wider
+# which 3 % can be distinguished at a noise of 10 %. A short measurement, whose interval is wider
 # than that, gets a multiple of its own time.
 FORMS_SHARE = 0.25
-FORMS_LEAST_S = 1.5
+FORMS_LEAST_S = 0.75
 FORMS_OF_SHORT = 2.0
 
 

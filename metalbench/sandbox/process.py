@@ -202,6 +202,9 @@ LAST_WORDS_BYTES = 4000
 SECONDS_TO_END = 10.0
 # The folder that holds this package.
 _ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), os.pardir, os.pardir))
+# Variables of a worker that are not set here. By default the threads of NumPy's OpenBLAS spin for
+# 0.1 s after each product of matrices, which takes a core from the compilers; these sleep at once.
+DEFAULTS = {"OPENBLAS_THREAD_TIMEOUT": "4"}
 # Names of environment variables that hold secrets.
 _SECRET = re.compile(
     r"(^|_)(KEY|TOKEN|SECRET|PASSWORD|PASSPHRASE|CREDENTIALS?)(_|$)", re.IGNORECASE
@@ -243,7 +246,7 @@ class Process(Generic[End]):
         self._lifeline: int | None = lifeline
         self._words = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the process
         self._scratch = ScratchFolder(PREFIX)
-        environment = remove_secrets(os.environ)
+        environment = {**DEFAULTS, **remove_secrets(os.environ)}
         self._child: subprocess.Popen[bytes] | ForkedProcess
         try:
             if preload is not None:

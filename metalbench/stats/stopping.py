@@ -23,6 +23,9 @@ GROWTH = 1.5
 EARLY_CONFIDENCE = 0.999
 # With a smaller effective sample size correlated noise decides when sampling stops.
 LEAST_EFFECTIVE = 30.0
+# From this number of pairs a smaller effect of the same sign in each of them is large.
+MANY_PAIRS = 64
+LARGE_EFFECT_OF_MANY = 1.5
 
 
 @dataclass
@@ -32,11 +35,11 @@ class StoppingRule:
     For a slow kernel, whose batches have fewer pairs, the analyses are at 4, 6, 9, 14, ... batches.
 
     Sampling stops in two cases. First, the verdict is settled, and either the time is known to a
-    few per cent or half of the allowed time is spent: the other half would narrow the interval by a
-    third at best. Then the verdict also counts as settled if in every pair the same side takes
-    three times as long: correlated pairs may be too few for the size of such an effect, but not for
-    its sign. Second, whatever the verdict, every series is precise in two analyses in a row: the
-    interval of its median is narrow and its effective sample size is large.
+    few per cent or enough of the allowed time is spent. Then the verdict also counts as settled if
+    in every pair the same side takes three times as long, or one and a half times in many pairs:
+    correlated pairs may be too few for the size of such an effect, but not for its sign. Second,
+    whatever the verdict, every series is precise in two analyses in a row: the interval of its
+    median is narrow and its effective sample size is large.
 
     Attributes
     ----------
@@ -51,7 +54,7 @@ class StoppingRule:
     step
         Analyses are at multiples of this number of samples.
     settled
-        Whether the last analysis found the verdict settled, with the time known or half of the time
+        Whether the last analysis found the verdict settled, with the time known or enough time
         spent.
 
     References
@@ -125,7 +128,8 @@ def is_settled(judgement: Judgement, *, all_large: bool = False) -> bool:
 
 
 def _are_all_large(ratios: NDArray[np.float64]) -> bool:
-    return bool(ratios.min() >= LARGE_EFFECT or ratios.max() <= 1.0 / LARGE_EFFECT)
+    large = LARGE_EFFECT_OF_MANY if ratios.size >= MANY_PAIRS else LARGE_EFFECT
+    return bool(ratios.min() >= large or ratios.max() <= 1.0 / large)
 
 
 def _is_same(ratio: Interval) -> bool:

@@ -18,20 +18,29 @@ class EvaluationStopped(BaseException):
     """Raised in all workers when the evaluation is cancelled."""
 
 
-class TimingScheduler:
-    """Counts who is at work. One that waits to be timed goes before all who would begin a stage."""
+# Longest time in s that one waits to be timed while others begin further stages.
+PATIENCE_S = 60.0
 
-    def __init__(self) -> None:
+
+class TimingScheduler:
+    """Counts who is at work. Those who wait to be timed are timed one after the other.
+
+    No stage begins while more wait to be timed than are at work, or while one has waited for
+    `patience_s`. So most of them wait together, and the others stand still once for all.
+    """
+
+    def __init__(self, patience_s: float = PATIENCE_S) -> None:
+        self._patience_s = patience_s
         self._changed = threading.Condition()
         self._working = 0
-        self._waiting = 0
+        self._waiting_since: list[float] = []
         self._timing = False
         self._stopped = False
 
     def begin_work(self) -> None:
-        """Begin to work, once no job is timed or waits for that. Raise EvaluationStopped."""
+        """Begin to work, once no job is timed and few wait for that. Raise EvaluationStopped."""
         with self._changed:
-            self._wait(lambda: not self._timing and not self._waiting)
+            self._wait(lambda: not self._timing and self._is_patient())
             self._working += 1
 
     def end_work(self) -> None:
@@ -44,13 +53,14 @@ class TimingScheduler:
         """Stop working. Return once no other job works or is timed. Raise EvaluationStopped."""
         with self._changed:
             self._working -= 1
-            self._waiting += 1
+            since = monotonic()
+            self._waiting_since.append(since)
             self._changed.notify_all()
             try:
                 self._wait(lambda: not self._timing and not self._working)
                 self._timing = True
             finally:
-                self._waiting -= 1
+                self._waiting_since.remove(since)
                 self._changed.notify_all()
 
     def end_timing(self) -> None:
@@ -70,6 +80,12 @@ class TimingScheduler:
         with self._changed:
             self._stopped = True
             self._changed.notify_all()
+
+    def _is_patient(self) -> bool:
+        waiting = self._waiting_since
+        if not waiting:
+            return True
+        return len(waiting) <= self._working and monotonic() - waiting[0] < self._patience_s
 
     def _wait(self, free: Callable[[], bool]) -> None:
         self._changed.wait_for(lambda: self._stopped or free())

@@ -79,6 +79,7 @@ def _prepare(
     channel: Channel, device: Device, trial: Trial, executors: Executors, *, asked: bool
 ) -> None:
     """Compile the trial's kernels if `asked`, and send the trial's case."""
+    from metalbench.reference.stored_forms import prepare_preamble
     from metalbench.run.runner import needs_checked_build, precompile, prepare_reference
     from metalbench.run.trial import describe_case, find_task
 
@@ -92,6 +93,8 @@ def _prepare(
             # Concurrently, because both builds mostly wait for clang.
             importlib.import_module(NEEDED_LATER)
             # In this thread, because only it may use MLX.
+            if device.checked_builds:
+                prepare_preamble()
             prepare_reference(device, trial)
         _store_forms()
         channel.send("ready")

@@ -43,7 +43,7 @@ class WalkingSampler(ScriptedSampler):
 
 
 def run(sampler: ScriptedSampler) -> Measurement:
-    return measure(sampler, Sides(["dispatch"], object()), Plan(seconds=0.5), clock=sampler.clock)
+    return measure(sampler, Sides(["dispatch"], object()), Plan(seconds=1.0), clock=sampler.clock)
 
 
 def test_the_order_in_a_pair_is_taken_out_of_the_ratio() -> None:

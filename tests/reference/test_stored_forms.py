@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 import tempfile
 from pathlib import Path
 
 import pytest
 
 from metalbench.reference import stored_forms
-from metalbench.reference.stored_forms import load_stored_forms, store_new_forms
+from metalbench.reference.stored_forms import (
+    OPTIONS,
+    PREAMBLE,
+    find_include_folder,
+    load_stored_forms,
+    prepare_preamble,
+    store_new_forms,
+)
 
 NAME = Path("0.32.4", "cpu", "libBExpA.so")
 
@@ -100,3 +109,35 @@ def test_a_cache_that_cannot_be_written_is_no_error(
     monkeypatch.setenv("METALBENCH_CACHE", str(tmp_path / "file" / "cache"))
     store_new_forms()
     load_stored_forms()
+
+
+@pytest.mark.skipif(
+    find_include_folder() is None or shutil.which("g++") is None, reason="MLX does not use g++ here"
+)
+def test_the_precompiled_header_is_made_once_and_found_by_the_compiler(begin_process) -> None:
+    first = begin_process("first")
+    load_stored_forms()
+    assert not first.exists()
+    prepare_preamble()
+    made = [(each, each.stat().st_mtime_ns) for each in first.rglob("*.gch")]
+    assert len(made) == 1
+    second = begin_process("second")
+    load_stored_forms()
+    prepare_preamble()
+    (link,) = second.rglob("*.gch")
+    assert (link.resolve(), link.stat().st_mtime_ns) == (made[0][0].resolve(), made[0][1])
+    source = second / stored_forms.find_version() / "cpu" / "name.cpp"
+    source.write_text(f'#include "{PREAMBLE}"\nint f() {{ return 1; }}\n')
+    command = ["g++", *OPTIONS, "-H", "-I", str(find_include_folder()), str(source)]
+    done = subprocess.run(
+        [*command, "-o", str(source.with_suffix(".so"))], capture_output=True, text=True, check=True
+    )
+    assert f"! {link}" in done.stderr, done.stderr
+
+
+@pytest.mark.skipif(find_include_folder() is None, reason="MLX does not use g++ here")
+def test_the_options_are_those_with_which_mlx_calls_the_compiler() -> None:
+    include = find_include_folder()
+    assert include is not None
+    library = (include.parent / "lib" / "libmlx.so").read_bytes()
+    assert " ".join(("g++", *OPTIONS)).encode() in library

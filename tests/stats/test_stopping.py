@@ -59,16 +59,19 @@ def test_its_numbers_can_be_chosen() -> None:
     assert [rule.analyse(NOISY) for _ in range(2)] == [False, True]
 
 
-@pytest.mark.parametrize(("nearest", "enough"), [(3.2, True), (2.5, False)])
+@pytest.mark.parametrize(
+    ("nearest", "pairs", "enough"),
+    [(3.2, 60, True), (2.5, 60, False), (1.6, 64, True), (1.4, 64, False)],
+)
 @pytest.mark.parametrize("faster", [True, False])
 def test_consistent_large_effects_stop_late_sampling(
-    nearest: float, enough: bool, faster: bool
+    nearest: float, pairs: int, enough: bool, faster: bool
 ) -> None:
     generator = np.random.default_rng(4)
-    logarithms = Noise(rho=0.9, spread=0.2).series(generator, 64)
+    logarithms = Noise(rho=0.9, spread=0.2).series(generator, pairs)
     ratios = nearest * np.exp(logarithms - logarithms.min())
     ratios = ratios if faster else 1.0 / ratios
-    times = generator.lognormal(0.0, 0.2, 64)
+    times = generator.lognormal(0.0, 0.2, pairs)
     judgement = assess(times * ratios, times)
     assert judgement.effective_pairs < 30.0
     assert judgement.verdict is (Verdict.FASTER if faster else Verdict.SLOWER)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from metalbench import _core
-from metalbench.kernel import header
+from metalbench.kernel import header, prepare
 from metalbench.kernel.library import Library
 from metalbench.kernel.prepare import Builds
 from metalbench.verify import checked
@@ -33,12 +33,13 @@ HEAD = "// dispatch: k threads_in_grid=(n) threads=(64)\n"
 def test_can_remember_is_true_for_kernels_with_state(tmp_path, line, code, remembers):
     path = tmp_path / "k.metal"
     path.write_text(f"{HEAD}{line}kernel void k(device uint* y) {{ {code} }}")
-    assert checked.can_remember(header.read(path)) is remembers
+    assert prepare.can_remember(header.read(path)) is remembers
 
 
 def test_a_passed_kernel_is_not_counted_again(monkeypatch, tmp_path):
     monkeypatch.setenv("METALBENCH_CACHE", str(tmp_path))
-    monkeypatch.setattr(checked, "can_remember", lambda _: True)
+    for module in (prepare, checked):
+        monkeypatch.setattr(module, "can_remember", lambda _: True)
     kernel = header.read(CHEATS / "tasks" / "mean_of_all.metal")
     task = Library([CHEATS / "tasks"]).entry("mean_of_all").task
     seen = []

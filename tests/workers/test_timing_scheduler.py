@@ -62,6 +62,49 @@ def test_only_the_timed_thread_runs() -> None:
     assert all(first[1] <= second[0] for first, second in pairwise(spans))
 
 
+def _time_beside_two(scheduler: TimingScheduler) -> list[str]:
+    """Return what two workers and one that waits to be timed do, in order.
+
+    Both workers are in a stage when the third begins to wait. Then each ends its stage and begins
+    the next one, once.
+    """
+    done: list[str] = []
+    for _ in range(3):
+        scheduler.begin_work()
+
+    def is_timed() -> None:
+        scheduler.begin_timing()
+        done.append("timed")
+        scheduler.end_timing()
+
+    thread = threading.Thread(target=is_timed)
+    thread.start()
+    while not scheduler._waiting_since:
+        threading.Event().wait(0.001)
+    scheduler.end_work()
+
+    def works() -> None:
+        scheduler.begin_work()
+        done.append("stage")
+        scheduler.end_work()
+
+    other = threading.Thread(target=works)
+    other.start()
+    other.join(0.2)
+    scheduler.end_work()
+    thread.join(10)
+    other.join(10)
+    return done
+
+
+def test_a_stage_begins_while_more_work_than_wait_to_be_timed() -> None:
+    assert _time_beside_two(TimingScheduler()) == ["stage", "timed"]
+
+
+def test_no_stage_begins_once_one_has_waited_long() -> None:
+    assert _time_beside_two(TimingScheduler(patience_s=0.0)) == ["timed", "stage"]
+
+
 def test_a_thread_that_waits_to_be_timed_stops_on_abort() -> None:
     scheduler = TimingScheduler()
     scheduler.begin_work()
