@@ -272,7 +272,7 @@ def test_workers_of_this_machine_stand_still_during_a_timing(subject) -> None:
 
         thread = threading.Thread(target=measure)
         thread.start()
-        assert wait_for(lambda: workers._provider.local_scheduler._waiting == 1)  # type: ignore[attr-defined]
+        assert wait_for(lambda: workers._provider.local_scheduler._waiting_since)  # type: ignore[attr-defined]
         assert steps == []
         worker.goes_on.set()
         thread.join(30)
