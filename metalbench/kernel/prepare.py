@@ -824,23 +824,12 @@ def suggest_tunables(kernel: Kernel, message: str) -> str:
     )
 
 
-def can_remember(kernel: Kernel) -> bool:
-    """Return whether a kernel has memory to keep inputs in, or can read unwritten memory unseen.
-
-    A kernel that keeps no inputs cannot recognise them; and a checked build reports every plain
-    read of an output that nothing has written yet. An array that is updated in place may be read.
-    Macros may put the name of an atomic function together.
-    """
-    remembers = bool(kernel.scratches) or bool(kernel.inouts)
-    return remembers or "atomic" in kernel.text or "##" in kernel.text
-
-
 @dataclass(frozen=True)
 class Builds:
     """The builds of one kernel for one task and element type, each compiled on first use.
 
-    `plain` runs on `device`. `checked` runs on the `cpu` device where `device` cannot make it. Each
-    raises as `compile_kernel`.
+    `plain` runs on `device`. `checked` and `counted` run on the `cpu` device where `device` cannot
+    make them. Each raises as `compile_kernel`.
     """
 
     device: _core.Device
@@ -856,11 +845,13 @@ class Builds:
 
     @cached_property
     def checked(self) -> Compiled:
-        """The build that reports accesses out of bounds, races and uninitialised reads.
+        """The build that reports accesses out of bounds, races and uninitialised reads."""
+        return self._compile(checked=True)
 
-        That of a kernel that can remember counts its accesses and arithmetic, too.
-        """
-        return self._compile(checked=True, counted=can_remember(self.kernel))
+    @cached_property
+    def counted(self) -> Compiled:
+        """The build that counts accesses and arithmetic."""
+        return self._compile(counted=True)
 
     def _compile(self, *, checked: bool = False, counted: bool = False) -> Compiled:
         return compile_kernel(

@@ -25,7 +25,7 @@ SIZES = dict(
     small=dict(heads=4, kv_heads=2, tokens=16, dims=32),
     odd1=dict(heads=3, kv_heads=1, tokens=37, dims=80),
     odd2=dict(heads=2, kv_heads=2, tokens=130, dims=72),
-    seed=dict(heads=8, kv_heads=2, tokens=256, dims=64),
+    seed=dict(heads=4, kv_heads=2, tokens=128, dims=64),
     large=dict(heads=32, kv_heads=8, tokens=2048, dims=128),
 )
 

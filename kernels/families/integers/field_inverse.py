@@ -19,7 +19,7 @@ def inverses(x):
         small=dict(n=64),
         odd1=dict(n=1023),
         odd2=dict(n=37),
-        seed=dict(n=16384),
+        seed=dict(n=2048),
         large=dict(n=262144),
     ),
     gpu_headlines=("large",),

@@ -27,7 +27,7 @@ def sums_of_buckets(points, offsets):
         small=dict(n=100, buckets=5),
         odd1=dict(n=301, buckets=37),
         odd2=dict(n=33, buckets=3),
-        seed=dict(n=4096, buckets=128),
+        seed=dict(n=1024, buckets=32),
         large=dict(n=65536, buckets=2048),
     ),
     gpu_headlines=("large",),

@@ -46,7 +46,7 @@ def magnitude(x, labels, weights, momenta, step, steps):
         small=dict(points=40, chains=100),
         odd1=dict(points=129, chains=37),
         odd2=dict(points=7, chains=301),
-        seed=dict(points=256, chains=4096),
+        seed=dict(points=256, chains=512),
         large=dict(points=256, chains=65536),
     ),
     gpu_headlines=("large",),

@@ -56,7 +56,7 @@ def summed(position, change):
         small=dict(side=7),
         odd1=dict(side=8),
         odd2=dict(side=9),
-        seed=dict(side=13),
+        seed=dict(side=10),
         large=dict(side=32),
     ),
     gpu_headlines=("large",),

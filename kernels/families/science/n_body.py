@@ -38,7 +38,7 @@ def magnitude(position, velocity, mass, step, softening):
         small=dict(n=200),
         odd1=dict(n=129),
         odd2=dict(n=37),
-        seed=dict(n=2048),
+        seed=dict(n=1024),
         large=dict(n=16384),
     ),
     gpu_headlines=("large",),

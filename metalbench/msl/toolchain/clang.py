@@ -42,6 +42,11 @@ class BuildOptions:
     buffer_alignment: int = BUFFER_ALIGNMENT
     architecture: str = ""
 
+    def __post_init__(self) -> None:
+        """Raise ValueError for a build of both kinds: it would not check."""
+        if self.checked and self.counted:
+            raise ValueError("build: expected checked or counted, got both")
+
     @property
     def instrumentation(self) -> str:
         """The kind of instrumentation: `checked`, `counted` or empty."""
