@@ -28,7 +28,7 @@ import pytest
 VARIABLE = "METALBENCH_TEST_SAMPLE"
 LONG_FORM = 'pytest -m "slow or not slow"'
 # The number of days in which each costly test runs once.
-TURNS = 4
+TURNS = 7
 # pytest-xdist's workers send their counts to the process that prints the report under this name.
 _OUTPUT = "metalbench_short_form"
 

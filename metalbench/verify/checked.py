@@ -6,9 +6,11 @@ each source, and the build cache stores its result.
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from time import perf_counter
 
@@ -24,6 +26,7 @@ from metalbench.errors import (
 from metalbench.finding_kinds import Kind
 from metalbench.kernel.header import Kernel
 from metalbench.kernel.prepare import Bound, Builds, Compiled
+from metalbench.kernel.source_files import library_folder
 from metalbench.msl.toolchain.clang import find_toolchain
 from metalbench.profiling.counts import Counts, read_counts
 from metalbench.task.workload import workload
@@ -174,6 +177,9 @@ class _CheckRecord:
 # kernel's code, can write no file. After a week the runs have other inputs and another random size.
 
 LASTS_S = 7 * 86_400
+# The file of the library that names the code that passed before it was released, and its digits.
+RELEASED = "checked.json"
+DIGITS = 32
 _PACKAGE = Path(__file__).parents[1]
 
 
@@ -181,15 +187,18 @@ _PACKAGE = Path(__file__).parents[1]
 class CheckedPass:
     """The pass of the checked runs of one kernel, at the small sizes and at a random one.
 
-    Its key is a digest of the source and its headers, the header lines, element type and tunables,
-    what the task says of sizes and inputs, the compiler and the front end with their headers, the
+    Its key is a digest of the code, the compiler and the front end with their headers, the
     extension that runs the checked build, and the code of these checks.
     """
 
     builds: Builds
 
     @property
-    def _key(self) -> str:
+    def code(self) -> str:
+        """A digest of the source and its headers, the header lines, element type and tunables.
+
+        And of what the task says of sizes and inputs. It is the same on every machine.
+        """
         builds, task = self.builds, self.builds.task
         arrays = [
             (name, [str(extent) for extent in each.shape], each.dtype, each.pixel_format)
@@ -201,10 +210,6 @@ class CheckedPass:
         ]
         tunables = builds.kernel.resolve_tunables(builds.tunables, dtype=builds.dtype_name)
         return build_cache.digest(
-            "checked runs passed",
-            find_toolchain().key,
-            build_cache.digest_trees([(_PACKAGE / each, (".py",)) for each in ("verify", "task")]),
-            repr(build_cache.read_file_state(_core.__file__)),
             builds.kernel.text,
             task.name,
             repr([arrays, drawn, sorted(task.constants.items())]),
@@ -213,14 +218,25 @@ class CheckedPass:
             repr(sorted(tunables.items())),
         )
 
+    @property
+    def _key(self) -> str:
+        return build_cache.digest(
+            "checked runs passed",
+            find_toolchain().key,
+            build_cache.digest_trees([(_PACKAGE / each, (".py",)) for each in ("verify", "task")]),
+            repr(build_cache.read_file_state(_core.__file__)),
+            self.code,
+        )
+
     def load_note(self) -> str | None:
         """Return a note on the earlier pass; None if there was none, or the header is wrong."""
         try:
             record = build_cache.load(self._key)
+            is_released = self.code[:DIGITS] in _list_released()
         except MetalBenchError:  # which the attempt reports
             return None
         if record is None or not 0 <= time.time() - record["at"] < LASTS_S:
-            return None
+            return NOTE_OF_RELEASED if is_released else None
         day = time.strftime("%Y-%m-%d", time.gmtime(record["at"]))
         return (
             f"bounds and races were not checked again: the same code passed on {day}; --recheck "
@@ -230,6 +246,20 @@ class CheckedPass:
     def store(self) -> None:
         """Keep that the runs have passed, all of them."""
         build_cache.store(self._key, {"at": time.time()})
+
+
+NOTE_OF_RELEASED = (
+    "bounds and races were not checked here: this code of the library passed before it was "
+    "released; --recheck checks it"
+)
+
+
+@cache
+def _list_released() -> frozenset[str]:
+    """Return the digests of the library's code that passed before it was released."""
+    path = library_folder() / RELEASED
+    found = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return frozenset(digest for each in found.values() for digest in each.values())
 
 
 def _report_failed_check(

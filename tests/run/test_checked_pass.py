@@ -110,6 +110,24 @@ def test_changed_code_is_checked_again(
     assert not [each for each in result.notes if "checked again" in each]
 
 
+def test_released_code_is_checked_only_on_request(
+    tmp_path: Path, sizes: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passed = CheckedPass(make_trial(tmp_path / "a").builds(_core.open("cpu")))
+    digest = passed.code[: checked.DIGITS]
+    monkeypatch.setattr(checked, "_list_released", lambda: frozenset({digest}))
+    result = judge(tmp_path / "a")
+    assert result.status is Status.CORRECT
+    assert checked.NOTE_OF_RELEASED in result.notes
+    assert sizes == []
+    changed = judge(tmp_path / "a", SOURCE.replace("larger of", "greater of"))
+    assert checked.NOTE_OF_RELEASED not in changed.notes
+    assert sizes
+    sizes.clear()
+    assert checked.NOTE_OF_RELEASED not in judge(tmp_path / "a", recheck=True).notes
+    assert sizes
+
+
 def test_a_change_of_the_checks_or_the_engine_is_another_key(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
