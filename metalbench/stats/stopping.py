@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from metalbench.stats.interval import CONFIDENCE, Interval, Verdict, judge
 from metalbench.stats.judgement import Judgement
 from metalbench.stats.location import LARGE_EFFECT, median_interval
-from metalbench.stats.series import effective_sample_size
+from metalbench.stats.series import effective_sample_size, medians_of_eight_blocks
 
 # A single precise analysis may be chance.
 PRECISE_ANALYSES = 2
@@ -23,9 +23,9 @@ GROWTH = 1.5
 EARLY_CONFIDENCE = 0.999
 # With a smaller effective sample size correlated noise decides when sampling stops.
 LEAST_EFFECTIVE = 30.0
-# From this number of pairs a smaller effect of the same sign in each of them is large.
+# From this number of pairs a smaller effect of the same sign in each of eight blocks is large.
 MANY_PAIRS = 64
-LARGE_EFFECT_OF_MANY = 1.5
+LARGE_EFFECT_OF_BLOCKS = 1.25
 
 
 @dataclass
@@ -36,8 +36,9 @@ class StoppingRule:
 
     Sampling stops in two cases. First, the verdict is settled, and either the time is known to a
     few per cent or enough of the allowed time is spent. Then the verdict also counts as settled if
-    in every pair the same side takes three times as long, or one and a half times in many pairs:
-    correlated pairs may be too few for the size of such an effect, but not for its sign. Second,
+    in every pair the same side takes three times as long, or a quarter longer in each of eight
+    blocks of many pairs: correlated pairs may be too few for the size of such an effect, but not
+    for its sign. Second,
     whatever the verdict, every series is precise in two analyses in a row: the interval of its
     median is narrow and its effective sample size is large.
 
@@ -128,8 +129,14 @@ def is_settled(judgement: Judgement, *, all_large: bool = False) -> bool:
 
 
 def _are_all_large(ratios: NDArray[np.float64]) -> bool:
-    large = LARGE_EFFECT_OF_MANY if ratios.size >= MANY_PAIRS else LARGE_EFFECT
-    return bool(ratios.min() >= large or ratios.max() <= 1.0 / large)
+    if ratios.min() >= LARGE_EFFECT or ratios.max() <= 1.0 / LARGE_EFFECT:
+        return True
+    if ratios.size < MANY_PAIRS:
+        return False
+    blocks = np.exp(medians_of_eight_blocks(np.log(ratios)))
+    return bool(
+        blocks.min() >= LARGE_EFFECT_OF_BLOCKS or blocks.max() <= 1 / LARGE_EFFECT_OF_BLOCKS
+    )
 
 
 def _is_same(ratio: Interval) -> bool:
