@@ -1,11 +1,12 @@
 """Run the checked builds of the library's kernels, and keep the code that passed.
 
-python tools/checked_kernels.py [NAME...]
+python tools/checked_kernels.py [--again] [NAME...]
 python tools/checked_kernels.py --check
 
 `metalbench run` does not check bounds and races of this code again, unless `--recheck` asks for
 it. A kernel is checked as in a run, in float32 and at the size that is timed on a processor. Only
-code that is not in `kernels/checked.json` yet is checked. `--check` reports what is not there.
+code that is not in `kernels/checked.json` yet is checked; after a change of the checks, `--again`
+checks all. `--check` reports what is not there.
 """
 
 from __future__ import annotations
@@ -25,29 +26,25 @@ from metalbench.verify.checked import DIGITS, RELEASED
 from metalbench.verify.flow import all_sizes
 
 DTYPE = "float32"
-Record = dict[str, dict[str, str]]
 
 
-def read_record() -> Record:
-    """Return the digests of the code that has passed, by kernel and element type."""
+def read_record() -> dict[str, str]:
+    """Return the digests of the code that has passed, by kernel."""
     path = library_folder() / RELEASED
-    found: Record = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    found: dict[str, str] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     return found
 
 
-def write_record(record: Record) -> None:
+def write_record(record: dict[str, str]) -> None:
     """Write a record, a line for each kernel."""
-    lines = [f"{json.dumps(name)}: {json.dumps(record[name])}" for name in sorted(record)]
-    text = "{\n" + ",\n".join(lines) + "\n}\n"
-    (library_folder() / RELEASED).write_text(text, encoding="utf-8")
+    text = json.dumps(record, indent=0, sort_keys=True)
+    (library_folder() / RELEASED).write_text(f"{text}\n", encoding="utf-8")
 
 
-def list_builds(entry: Entry) -> dict[str, Builds]:
-    """Return the builds of a kernel for the processor that are checked, by element type."""
+def find_builds(entry: Entry) -> Builds:
+    """Return the builds of a kernel for the processor."""
     device = _core.open("cpu")
-    kernel = entry.kernel(device, dtype=DTYPE)
-    dtypes = [each for each in (DTYPE,) if each in kernel.dtypes and each in entry.task.dtypes]
-    return {each: Builds(device, kernel, entry.task, each) for each in dtypes}
+    return Builds(device, entry.kernel(device, dtype=DTYPE), entry.task, DTYPE)
 
 
 def find_code(builds: Builds) -> str:
@@ -74,26 +71,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help="by default all kernels")
     parser.add_argument("--check", action="store_true", help="only report what is missing")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--again", action="store_true", help="check what has passed, too")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the inputs")
     options = parser.parse_args(arguments)
     library, record, missing = Library(), read_record(), 0
     names = options.names or library.names("all")
     for name in names:
-        for kind, builds in list_builds(library.entry(name)).items():
-            code = find_code(builds)
-            if record.get(name, {}).get(kind) == code:
-                continue
-            if not options.check:
-                try:
-                    if has_passed(builds, options.seed):
-                        record.setdefault(name, {})[kind] = code
-                        write_record(record)
-                        print(f"{name}: passed", flush=True)
-                        continue
-                except MetalBenchError as error:
-                    print(f"{name}: {error}", file=sys.stderr)
-            missing += 1
-            print(f"{name} ({kind}): not in {RELEASED}; run python tools/checked_kernels.py {name}")
+        entry = library.entry(name)
+        if DTYPE not in entry.task.dtypes:
+            continue
+        builds = find_builds(entry)
+        code = find_code(builds)
+        if record.get(name) == code and not options.again:
+            continue
+        if not options.check:
+            try:
+                if has_passed(builds, options.seed):
+                    record[name] = code
+                    write_record(record)
+                    print(f"{name}: passed", flush=True)
+                    continue
+            except MetalBenchError as error:
+                print(f"{name}: {error}", file=sys.stderr)
+            record.pop(name, None)
+            write_record(record)
+        missing += 1
+        print(f"{name}: not in {RELEASED}; run python tools/checked_kernels.py {name}")
     return 1 if missing else 0
 
 

@@ -38,9 +38,8 @@ class StoppingRule:
     few per cent or enough of the allowed time is spent. Then the verdict also counts as settled if
     in every pair the same side takes three times as long, or a quarter longer in each of eight
     blocks of many pairs: correlated pairs may be too few for the size of such an effect, but not
-    for its sign. Second,
-    whatever the verdict, every series is precise in two analyses in a row: the interval of its
-    median is narrow and its effective sample size is large.
+    for its sign. Second, whatever the verdict, every series is precise in two analyses in a row:
+    the interval of its median is narrow and its effective sample size is large.
 
     Attributes
     ----------

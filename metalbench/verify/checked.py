@@ -195,9 +195,9 @@ class CheckedPass:
 
     @property
     def code(self) -> str:
-        """A digest of the source and its headers, the header lines, element type and tunables.
+        """A digest of the source with its headers, element type, tunables, sizes and inputs.
 
-        And of what the task says of sizes and inputs. It is the same on every machine.
+        It is the same on every machine.
         """
         builds, task = self.builds, self.builds.task
         arrays = [
@@ -259,7 +259,7 @@ def _list_released() -> frozenset[str]:
     """Return the digests of the library's code that passed before it was released."""
     path = library_folder() / RELEASED
     found = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    return frozenset(digest for each in found.values() for digest in each.values())
+    return frozenset(found.values())
 
 
 def _report_failed_check(

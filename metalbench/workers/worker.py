@@ -92,9 +92,9 @@ def _prepare(
                 both.submit(precompile, device, trial, checked=checked)
             # Concurrently, because both builds mostly wait for clang.
             importlib.import_module(NEEDED_LATER)
-            # In this thread, because only it may use MLX.
             if device.checked_builds:
                 prepare_preamble()
+            # In this thread, because only it may use MLX.
             prepare_reference(device, trial)
         _store_forms()
         channel.send("ready")

@@ -225,6 +225,19 @@ def test_run_leaves_the_known_inputs_and_their_results() -> None:
     assert report.passed, report.findings
 
 
+def test_large_inputs_have_one_round_a_block_and_one_audit(monkeypatch) -> None:
+    audit = audited(HONEST["computes"])
+    audit.run()
+    assert len(audit.audits[0].new_ns) >= reuse_audit.FEWEST_ROUNDS
+    large = audited(HONEST["computes"])
+    monkeypatch.setattr(reuse_audit, "MOST_WRITTEN_BYTES", 1)
+    monkeypatch.setattr(reuse_audit, "REUSE", 100.0)  # other load must not ask for more audits
+    large.run()
+    assert (len(large.audits[0].known_ns), len(large.audits[0].new_ns)) == (1, 1)
+    assert large.report(np.array([1e9]), 1).passed
+    assert len(large.audits) == 1
+
+
 def test_renewed_inputs_differ_from_all_passes() -> None:
     audit = audited(HONEST["computes"])
     one, other = audit._draw_workloads(2)

@@ -82,7 +82,7 @@ def test_consistent_large_effects_stop_late_sampling(
 
 
 @pytest.mark.parametrize(("nearest", "enough"), [(1.15, False), (1.25, True)])
-def test_a_small_effect_in_correlated_pairs_does_not_stop_late_sampling(
+def test_a_quarter_in_each_of_eight_blocks_stops_late_sampling(
     nearest: float, enough: bool
 ) -> None:
     generator = np.random.default_rng(4)

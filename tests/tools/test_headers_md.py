@@ -6,9 +6,7 @@ the library run on one size of their task.
 
 from __future__ import annotations
 
-import importlib.util
 import re
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from short_form import is_in_sample
+from tool_module import load_tool
 
 from metalbench import _core
 from metalbench.kernel.header import parse
@@ -26,24 +25,13 @@ from metalbench.kernel.source_files import include_folders
 from metalbench.verify import VerifyPlan, verify
 
 ROOT = Path(__file__).parents[2]
-TOOL = ROOT / "tools/headers_md.py"
 EXAMPLES = ROOT / "docs/examples"
 PAGES = ROOT / "docs/reference/headers"
 RANDOM = np.random.default_rng(7)
 QUICK = 12  # the sample of the short form has one kernel of the library in this number
 
 
-def load_tool() -> Any:
-    spec = importlib.util.spec_from_file_location("headers_md", TOOL)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["headers_md"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-TOOL_MODULE = load_tool()
+TOOL_MODULE = load_tool("headers_md")
 PLACES = {
     name: example for _, headers in TOOL_MODULE.GROUPS.values() for name, example in headers.items()
 }

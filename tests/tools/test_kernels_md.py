@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 import sys
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tool_module import load_tool
 
 from metalbench.kernel.library import Library
 
@@ -18,17 +17,8 @@ LIBRARY = Library()
 COMMAND = [sys.executable, str(ROOT / "tools" / "kernels_md.py"), "--check"]
 
 
-def load_tool() -> Any:
-    spec = importlib.util.spec_from_file_location("kernels_md", COMMAND[1])
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_each_kernel_is_in_one_row_of_expectations_and_each_pattern_names_some() -> None:
-    tool = load_tool()
+    tool = load_tool("kernels_md")
     unused = {
         (section, pattern)
         for section, rows in tool.EXPECTED.items()

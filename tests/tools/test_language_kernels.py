@@ -2,35 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from collections import Counter
-from pathlib import Path
-from typing import Any
 
 import pytest
+from tool_module import load_tool
 
 from metalbench.kernel.library import Entry, find
 
-TOOL = Path(__file__).parents[2] / "tools" / "language_kernels.py"
-
-
-def load_tool() -> Any:
-    spec = importlib.util.spec_from_file_location("language_kernels", TOOL)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["language_kernels"] = module
-    # As for a script, whose folder is the first of the path: the tool imports another one.
-    sys.path.insert(0, str(TOOL.parent))
-    try:
-        spec.loader.exec_module(module)
-    finally:
-        sys.path.remove(str(TOOL.parent))
-    return module
-
-
-tool = load_tool()
+tool = load_tool("language_kernels")
 ENTRIES = find((), "kernelbench/level4")
 every_model = pytest.mark.parametrize("entry", ENTRIES, ids=lambda each: each.name)
 

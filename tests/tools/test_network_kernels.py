@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
 from short_form import is_in_sample
+from tool_module import load_tool
 
 from metalbench.expression import parse as parse_expression
 from metalbench.kernel.header import parse
 
-TOOL = Path(__file__).parents[2] / "tools" / "network_kernels.py"
-
-
-def load_tool() -> Any:
-    spec = importlib.util.spec_from_file_location("network_kernels", TOOL)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["network_kernels"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-tool = load_tool()
+tool = load_tool("network_kernels")
 NAMES = [each.name for each, _ in tool.problems()]
 SAMPLED = [
     pytest.param(each, marks=() if is_in_sample(f"network-{each}", 4) else pytest.mark.slow)

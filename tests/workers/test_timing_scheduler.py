@@ -62,11 +62,11 @@ def test_only_the_timed_thread_runs() -> None:
     assert all(first[1] <= second[0] for first, second in pairwise(spans))
 
 
-def _time_beside_two(scheduler: TimingScheduler) -> list[str]:
+def _time_beside_two(scheduler: TimingScheduler, *, is_blocked: bool) -> list[str]:
     """Return what two workers and one that waits to be timed do, in order.
 
     Both workers are in a stage when the third begins to wait. Then each ends its stage and begins
-    the next one, once.
+    the next one, once; `is_blocked` says that the first of these is expected to wait.
     """
     done: list[str] = []
     for _ in range(3):
@@ -90,7 +90,7 @@ def _time_beside_two(scheduler: TimingScheduler) -> list[str]:
 
     other = threading.Thread(target=works)
     other.start()
-    other.join(0.2)
+    other.join(0.2 if is_blocked else 30)
     scheduler.end_work()
     thread.join(10)
     other.join(10)
@@ -98,11 +98,12 @@ def _time_beside_two(scheduler: TimingScheduler) -> list[str]:
 
 
 def test_a_stage_begins_while_more_work_than_wait_to_be_timed() -> None:
-    assert _time_beside_two(TimingScheduler()) == ["stage", "timed"]
+    assert _time_beside_two(TimingScheduler(), is_blocked=False) == ["stage", "timed"]
 
 
 def test_no_stage_begins_once_one_has_waited_long() -> None:
-    assert _time_beside_two(TimingScheduler(patience_s=0.0)) == ["timed", "stage"]
+    scheduler = TimingScheduler(patience_s=0.0)
+    assert _time_beside_two(scheduler, is_blocked=True) == ["timed", "stage"]
 
 
 def test_a_thread_that_waits_to_be_timed_stops_on_abort() -> None:
