@@ -53,8 +53,9 @@ class KernelFault : public Error {
   using Error::Error;
 };
 
-// The system ended a run in favour of other work. The kernel is not the cause, and the same run may
-// succeed later. The contents of output buffers are undefined.
+// The system ended a run in favour of other work, or another library of this process has lost the
+// GPU. The kernel is not the cause, and the same run may succeed in another process. The contents
+// of output buffers are undefined.
 class Disturbed : public Error {
  public:
   using Error::Error;

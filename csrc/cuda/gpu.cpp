@@ -63,20 +63,42 @@ void Gpu::check(Result result, const std::string& what) const {
   }
   if (is_fault(result)) {
     lose(text);
-    throw KernelFault("cuda: cannot " + what + ": " + text + ", by a kernel that ran before; " +
+    const std::string failed = "cuda: cannot " + what + ": " + text;
+    if (completed_ == launches_) {
+      throw Disturbed(failed +
+                      ", and no kernel of metalbench was running: another library in this "
+                      "process, such as MLX, is at fault, or an earlier kernel has overwritten its "
+                      "memory; " +
                       lost_to_process);
+    }
+    throw KernelFault(failed + ", by a kernel that ran before; " + lost_to_process);
   }
   throw Error("cuda: cannot " + what + ": " + text);
 }
 
+void Gpu::launch(GraphExec graph) const {
+  check(driver_->cuGraphLaunch(graph, stream_), "launch kernels");
+  launched();
+}
+
+void Gpu::completed(std::uint64_t launches) const {
+  std::uint64_t known = completed_;
+  while (known < launches && !completed_.compare_exchange_weak(known, launches)) {
+  }
+}
+
 void Gpu::copy_in(Address to, const void* from, std::size_t bytes) const {
+  const std::uint64_t before = launches_;
   check(driver_->cuMemcpyHtoDAsync_v2(to, from, bytes, stream_), "copy to the GPU");
   check(driver_->cuStreamSynchronize(stream_), "wait for a copy to the GPU");
+  completed(before);
 }
 
 void Gpu::copy_out(void* to, Address from, std::size_t bytes) const {
+  const std::uint64_t before = launches_;
   check(driver_->cuMemcpyDtoHAsync_v2(to, from, bytes, stream_), "copy from the GPU");
   check(driver_->cuStreamSynchronize(stream_), "wait for a copy from the GPU");
+  completed(before);
 }
 
 void Gpu::enqueue_copy_in(Address to, const void* from, std::size_t bytes) const {

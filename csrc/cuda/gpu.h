@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -34,8 +35,17 @@ class Gpu {
 
   // Make the context current in the calling thread. Throws MachineError after lose().
   void use() const;
-  // Throw OutOfMemoryError or Error for a failed call. `what` describes the failed operation.
+  // Throw OutOfMemoryError or Error for a failed call. `what` describes the failed operation. For a
+  // fault throw KernelFault; Disturbed if all launched kernels had ended, so that another library
+  // of the process has caused it.
   void check(Result result, const std::string& what) const;
+
+  void launch(GraphExec graph) const;
+  // Count a launch on a stream.
+  void launched() const { ++launches_; }
+  [[nodiscard]] std::uint64_t launches() const { return launches_; }
+  // Record that the first `launches` launches have ended without a fault.
+  void completed(std::uint64_t launches) const;
 
   // Copy after all work on the stream, and wait for the end.
   void copy_in(Address to, const void* from, std::size_t bytes) const;
@@ -66,6 +76,7 @@ class Gpu {
   mutable std::mutex mutex_;
   mutable std::string lost_;
   mutable std::atomic<Clock::time_point> last_end_{};
+  mutable std::atomic<std::uint64_t> launches_{0}, completed_{0};
 };
 
 // Return whether an error makes the context unusable: a kernel's fault or a hardware error.

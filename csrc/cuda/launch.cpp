@@ -146,6 +146,7 @@ void Launch::submit(const Gpu& gpu, Stream stream) const {
       gpu.driver().cuLaunchKernel(module->function(), grid.x, grid.y, grid.z, block.x, block.y,
                                   block.z, shared_bytes, stream, parameters, nullptr),
       "launch a kernel");
+  gpu.launched();
 }
 
 Launch make_launch(const std::shared_ptr<const Gpu>& gpu, const Dispatch& dispatch, Table& table,

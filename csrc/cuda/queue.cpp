@@ -55,9 +55,7 @@ class CudaGraph final : public QueuedGraph {
     gpu_->check(driver.cuGraphInstantiateWithFlags(&graph_, captured, 0), "make a graph");
   }
 
-  void launch() const {
-    gpu_->check(gpu_->driver().cuGraphLaunch(graph_, gpu_->stream()), "launch kernels");
-  }
+  void launch() const { gpu_->launch(graph_); }
 
  private:
   void destroy() {
@@ -78,7 +76,8 @@ class CudaGraph final : public QueuedGraph {
 
 class CudaMarker final : public QueueMarker {
  public:
-  explicit CudaMarker(std::shared_ptr<const Gpu> gpu) : gpu_(std::move(gpu)) {
+  explicit CudaMarker(std::shared_ptr<const Gpu> gpu)
+      : gpu_(std::move(gpu)), launches_(gpu_->launches()) {
     gpu_->check(gpu_->driver().cuEventCreate(&event_, without_timing), "make an event");
     gpu_->check(gpu_->driver().cuEventRecord(event_, gpu_->stream()), "record an event");
   }
@@ -93,11 +92,13 @@ class CudaMarker final : public QueueMarker {
     const Result state = gpu_->driver().cuEventQuery(event_);
     if (state == result::not_ready) return false;
     gpu_->check(state, "wait for kernels");
+    gpu_->completed(launches_);
     return true;
   }
 
  private:
   std::shared_ptr<const Gpu> gpu_;
+  std::uint64_t launches_;
   Event event_ = nullptr;
 };
 

@@ -42,6 +42,7 @@ class Window final : public RunningWindow {
     start_ = Clock::now();
     record(events_->begin);
     script_->submit(options.passes);
+    launches_ = gpu_.launches();
     record(events_->end);
     submitted_ = Clock::now();
   }
@@ -75,7 +76,10 @@ class Window final : public RunningWindow {
 
   [[nodiscard]] bool has_ended() {
     const Result state = gpu_.driver().cuEventQuery(events_->end);
-    if (state == result::success) return true;
+    if (state == result::success) {
+      gpu_.completed(launches_);
+      return true;
+    }
     if (state == result::not_ready) return false;
     const std::string text = gpu_.driver().text(state);
     gpu_.lose(script_->names() + text);
@@ -110,6 +114,7 @@ class Window final : public RunningWindow {
   const Gpu& gpu_;
   LentEvents events_;
   Clock::time_point start_, submitted_;
+  std::uint64_t launches_ = 0;
   bool landed_ = false;
 };
 
@@ -164,7 +169,7 @@ void Script::submit(std::uint32_t passes) {
   const std::uint32_t most = passes_per_graph();
   for (std::uint32_t left = passes; left != 0;) {
     const std::uint32_t now = std::min(left, most);
-    gpu_->check(gpu_->driver().cuGraphLaunch(graph_of(now), gpu_->stream()), "launch kernels");
+    gpu_->launch(graph_of(now));
     left -= now;
   }
 }

@@ -10,7 +10,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
 from metalbench.devices import find_kind
-from metalbench.errors import DeclarationError, MachineError
+from metalbench.errors import DeclarationError, MachineError, TaskError
+from metalbench.finding_kinds import Kind
 from metalbench.kernelbench.answers import UnusableSample
 from metalbench.kernelbench.trials import (
     EvaluationJob,
@@ -261,6 +262,8 @@ class Evaluator:
         except DeclarationError as error:
             return FinishedJob(job, None, None, str(error), spec.machine)
         passing.end()
+        if foreign := _find_foreign_fault(result):
+            return FinishedJob(job, None, None, f"{job.sample.name}: {foreign}", spec.machine)
         # Without timing, the cpu device of any machine has the last word.
         simulated = find_kind(self.device.kind).is_simulated
         if not spec.can_time and not (simulated and not self._conditions.timed):
@@ -288,6 +291,19 @@ class Evaluator:
     def _may_be_right(self, result: Result) -> bool:
         gpu = not find_kind(self.device.kind).is_simulated
         return gpu and {each.kind for each in result.failures} <= UNSUPPORTED_KINDS
+
+
+def _find_foreign_fault(result: Result) -> str:
+    """Return why the sample could not be judged through no fault of the sample, or an empty text.
+
+    The task's code or MLX has failed, as where the GPU has no memory left for the reference, or the
+    system has ended every run.
+    """
+    first = next(iter(result.failures), None)
+    if first is None or first.kind not in (TaskError.__name__, Kind.DISTURBED.value):
+        return ""
+    hint = "; take fewer --workers" if "out of memory" in first.message else ""
+    return f"not judged, through no fault of the sample: {first.message}{hint}"
 
 
 def make_no_worker_error(device: str) -> MachineError:

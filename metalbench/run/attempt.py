@@ -21,6 +21,7 @@ from metalbench.errors import (
     ForgedTimes,
     KernelDied,
     MetalBenchError,
+    TaskError,
     find_machine_error,
 )
 from metalbench.kernel.prepare import Builds, Compiled, find_folded_tests
@@ -226,7 +227,11 @@ class TrialAttempt:
             machine = find_machine_error(error)
             if machine is not None:
                 raise machine from error
-            # An error of the task's own Python, too, must not end the run.
+            if not isinstance(error, MetalBenchError) and not self._trial.kernel.is_python:
+                # A kernel in Metal raises none: it comes from the task's own Python, or from MLX.
+                name = self._trial.entry.name
+                text = f"{type(error).__name__}: {locate_error(error)}"
+                error = TaskError(f"[{name}] {text}")
             self._failures.append(make_failure(error, self._stage.value))
         return self._make_result(perf_counter() - start)
 

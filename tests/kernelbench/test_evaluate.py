@@ -52,6 +52,25 @@ def compute_figures(path: Path) -> Mapping[str, Any]:
     return dict(run["levels"][samples.SET])
 
 
+def test_a_failure_of_the_reference_is_not_one_of_the_sample(tmp_path: Path) -> None:
+    shell = Shell(tmp_path, [[samples.RIGHT], [samples.RIGHT]])
+    task = shell.kernels / samples.SET / "twice01.py"
+    given = task.read_text()
+    said = 'raise RuntimeError("cudaMallocAsync failed: out of memory")'
+    task.write_text(
+        given.replace("    return x + x", f"    if x.size > 100:\n        {said}\n    return x + x")
+    )
+    done = shell.evaluate()
+    assert done.exit_code == 1
+    assert shell.classes() == {(2, 0): "correct"}
+    assert "problem_1/sample_0: not judged, through no fault of the sample" in done.output
+    assert "out of memory; take fewer --workers" in done.output
+    task.write_text(given)
+    again = shell.evaluate()
+    assert again.exit_code == 0
+    assert shell.classes() == {(1, 0): "correct", (2, 0): "correct"}
+
+
 def test_evaluate_evaluates_a_folder_once_and_prints_the_stored_table(tmp_path: Path) -> None:
     shell = Shell(
         tmp_path,

@@ -57,14 +57,23 @@ def test_an_endless_kernel_loses_the_gpu(device, compiled, double):
     assert "time limit" in device.lost
 
 
+def test_a_fault_while_no_kernel_runs_is_of_another_library(device, compiled, double):
+    device.run([dispatch_of(compiled(ADD), np.ones(4, np.float32))])
+    double.cuda_double_fail(b"cuMemAlloc_v2", 0, 700)
+    with pytest.raises(
+        _core.Disturbed, match=r"ILLEGAL_ADDRESS.*no kernel of metalbench was running.*MLX"
+    ):
+        device.allocate(64)
+    assert "ILLEGAL_ADDRESS" in device.lost
+
+
 def test_a_fault_of_a_queue_is_raised_where_the_host_waits(device, double):
     program = Executable(import_program(SUM), device="cuda")
     x = np.ones(4, np.float32)
     assert program(x)[0].tolist() == [2, 2, 2, 2]
-    buffer = program.queue.allocate(16)
-    double.cuda_double_stick(700)
-    with pytest.raises(_core.KernelFault, match="CUDA_ERROR_ILLEGAL_ADDRESS"):
-        program.queue.read(buffer)
+    double.cuda_double_fail(b"cuEventQuery", 0, 700)
+    with pytest.raises(_core.KernelFault, match=r"ILLEGAL_ADDRESS.*by a kernel that ran before"):
+        program(x)
     with pytest.raises(_core.MachineError, match="lost the GPU"):
         program(x)
 
