@@ -8,7 +8,6 @@
 // dispatch: join(shares = s0, moments = m0, count = ceil_div(batch * extent1 * extent1, BM), channels = 6 * unit, first = 0) threadgroups=(6 * unit) threads=(JOINED)
 // dispatch: normed_depthwise_moments_3_1_1_relu(x = a1, x_moments = m0, x_weight = mbconv1_1_weight, x_bias = mbconv1_1_bias, weight = mbconv1_3_weight, y = a0, height = extent1, width = extent1, to_height = extent1, to_width = extent1, channels = 6 * unit, x_pitch = 6 * unit, y_pitch = 6 * unit, first = 0, shares = s0) threadgroups=(ceil_div(6 * unit, 4 * QUADS), ceil_div(batch * extent1 * extent1, ROWS * DOWN)) threads=(QUADS, DOWN)
 // dispatch: join(shares = s0, moments = m0, count = ceil_div(batch * extent1 * extent1, ROWS * DOWN), channels = 6 * unit, first = 0) threadgroups=(6 * unit) threads=(JOINED)
-// check: allow few-threadgroups the layer is small
 // dispatch: normed_average_relu(x = a0, x_moments = m0, x_weight = mbconv1_4_weight, x_bias = mbconv1_4_bias, y = a1, pixels = extent1 * extent1, channels = 6 * unit, x_pitch = 6 * unit) threadgroups=(ceil_div(6 * unit, 4 * QUADS), batch) threads=(QUADS, DOWN)
 // check: allow few-threadgroups the layer is small
 // dispatch: convolve_1_1_0_relu(x = a1, weight = mbconv1_7_weight, y = a0, height = 1, width = 1, channels = 6 * unit, x_pitch = 6 * unit, filters = ((6 * unit) / 4), y_pitch = ((6 * unit) / 4), first = 0) threadgroups=(ceil_div(((6 * unit) / 4), BN), ceil_div(batch, BM)) threads=(128)

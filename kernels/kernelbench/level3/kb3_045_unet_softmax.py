@@ -1,4 +1,9 @@
-"""A U-Net with softmax along the width."""
+"""A U-Net with softmax along the width.
+
+At the problem's own width of 512, rounding errors grow to the size of the results: the same program
+in float32 and in float64 differs by 0.7 where results are at most 0.65. `paper` has images of the
+same number of pixels that are 64 wide, where the two differ by 0.0002.
+"""
 
 from metalbench.kernelbench.problems.declaration import problem
 from metalbench.kernelbench.problems.models import max_pool_square
@@ -18,7 +23,7 @@ def double_conv(nn, x, name, filters):
     small=dict(batch=1, height=16, width=32, channels=3, filters=4, classes=2),
     odd=dict(batch=2, height=32, width=16, channels=5, filters=3, classes=3),
     cpu=dict(batch=1, height=16, width=32, channels=8, filters=4, classes=4),
-    paper=dict(batch=8, height=64, width=512, channels=8, filters=64, classes=4),
+    paper=dict(batch=64, height=64, width=64, channels=8, filters=64, classes=4),
     multiples=dict(height=16, width=16),
     depth=100,
 )
