@@ -23,9 +23,11 @@ GROWTH = 1.5
 EARLY_CONFIDENCE = 0.999
 # With a smaller effective sample size correlated noise decides when sampling stops.
 LEAST_EFFECTIVE = 30.0
-# From this number of pairs a smaller effect of the same sign in each of eight blocks is large.
-MANY_PAIRS = 64
-LARGE_EFFECT_OF_BLOCKS = 1.25
+# From this number of pairs a smaller effect of the same sign in each of eight blocks is large. In
+# simulations of strongly correlated pairs, chance gives as few such effects as with 64 pairs and an
+# effect of 1.25.
+MANY_PAIRS = 24
+LARGE_EFFECT_OF_BLOCKS = 1.4
 
 
 @dataclass
@@ -36,8 +38,8 @@ class StoppingRule:
 
     Sampling stops in two cases. First, the verdict is settled, and either the time is known to a
     few per cent or enough of the allowed time is spent. Then the verdict also counts as settled if
-    in every pair the same side takes three times as long, or a quarter longer in each of eight
-    blocks of many pairs: correlated pairs may be too few for the size of such an effect, but not
+    in every pair the same side takes three times as long, or 1.4 times in each of eight blocks of
+    many pairs: correlated pairs may be too few for the size of such an effect, but not
     for its sign. Second, whatever the verdict, every series is precise in two analyses in a row:
     the interval of its median is narrow and its effective sample size is large.
 

@@ -52,7 +52,13 @@ class Ended:
 
 
 def measured(
-    noise: Noise, ratio: float, limit: int, seed: int, rule: StoppingRule | None = None
+    noise: Noise,
+    ratio: float,
+    limit: int,
+    seed: int,
+    rule: StoppingRule | None = None,
+    *,
+    late: bool = False,
 ) -> Ended:
     """Look at 128, 192, 288, ... pairs until they are enough, or time is up after `limit` pairs."""
     reference, candidate, first, look = noise.pairs(np.random.default_rng(seed), limit, ratio)
@@ -62,7 +68,7 @@ def measured(
         taken = min(rule.next_analysis(taken), limit)
         times, others = candidate[:taken], reference[:taken]
         judgement = assess(others, times, candidate_first=first[:taken], batch=look[:taken])
-        enough = rule.analyse(times, others / times, judgement=judgement)
+        enough = rule.analyse(times, others / times, judgement=judgement, late=late)
     return Ended(judgement.verdict, judgement.ratio, taken, rule.settled and taken < limit)
 
 
@@ -163,3 +169,27 @@ def test_true_differences_over_five_hundred_trials(name: str, ratio: float) -> N
     print(f"\n{name}, {ratio:.3f}: {found[right] / len(ended):.1%}, {wrong} wrong, {pairs} pairs")
     assert wrong <= 0.01 * len(ended)
     assert within >= 0.94
+
+
+# Once enough time is spent, a large effect in each of eight blocks suffices.
+CORRELATED = {
+    "own, AR(1) 0.95, 10 %": Noise(rho=0.95, own=True, spread=0.1),
+    "own, AR(1) 0.99, 10 %": Noise(rho=0.99, own=True, spread=0.1),
+    "one side alone, AR(1) 0.98, 10 %": Noise(spread=0.003, alone=Process(rho=0.98, spread=0.1)),
+    "level per look of 10 %": Noise(level=0.1),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("limit", [56, 128])
+@pytest.mark.parametrize("name", CORRELATED)
+def test_late_sampling_rarely_ends_with_a_false_verdict(name: str, limit: int) -> None:
+    step, trials = limit // 14, TRIALS // 4
+    noise = replace(CORRELATED[name], look_pairs=step)
+    ended = [
+        measured(noise, 1.0, limit, seed, StoppingRule(4 * step, step=step), late=True)
+        for seed in range(trials)
+    ]
+    false = told_apart([each for each in ended if each.early])
+    print(f"\n{name}, {limit}: false and early {false / trials:.2%}")
+    assert false <= binom.ppf(1 - 1e-3, trials, FALSE_VERDICTS)

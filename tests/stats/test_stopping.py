@@ -61,7 +61,7 @@ def test_its_numbers_can_be_chosen() -> None:
 
 @pytest.mark.parametrize(
     ("nearest", "pairs", "enough"),
-    [(3.2, 60, True), (2.5, 60, False), (1.3, 64, True)],
+    [(3.2, 20, True), (2.5, 20, False), (1.45, 24, True)],
 )
 @pytest.mark.parametrize("faster", [True, False])
 def test_consistent_large_effects_stop_late_sampling(
@@ -81,7 +81,7 @@ def test_consistent_large_effects_stop_late_sampling(
     assert rule.analyse(times, ratios, judgement=judgement, late=True) is enough
 
 
-@pytest.mark.parametrize(("nearest", "enough"), [(1.15, False), (1.25, True)])
+@pytest.mark.parametrize(("nearest", "enough"), [(1.3, False), (1.4, True)])
 def test_a_quarter_in_each_of_eight_blocks_stops_late_sampling(
     nearest: float, enough: bool
 ) -> None:
