@@ -92,7 +92,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--record-costs",
         metavar="FILE",
         type=Path,
-        help="append the processor time of each case to FILE, for tools/list_costs.py",
+        help="append the time of each case to FILE, for tools/list_costs.py",
     )
 
 

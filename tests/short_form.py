@@ -5,8 +5,8 @@ day in UTC. Each day runs the cases that follow those of the day before, so that
 within some days. `METALBENCH_TEST_SAMPLE` sets the seed, which repeats the sample of another day.
 
 A few hundred tests take most of the time. `costs.txt` lists them, and each runs on one day of
-`TURNS`. `pytest --record-costs FILE` records processor times, of which `python tools/list_costs.py
-FILE` makes the list.
+`TURNS`. `pytest --record-costs FILE` records their times, of which `python tools/list_costs.py FILE`
+makes the list.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import json
 import os
 import re
 import resource
+import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, timezone
@@ -244,9 +245,10 @@ def _name_test(item: pytest.Item) -> str:
 
 
 class CostRecorder:
-    """A pytest plugin that appends a line of JSON for each case: its name and processor time.
+    """A pytest plugin that appends a line of JSON for each case: its name and its time in s.
 
-    The time, in s, is that of the test's process and of child processes that have ended.
+    It is the time that has passed, as a test that waits holds up others too, or if it is longer the
+    processor time of the test's process and of child processes that have ended.
     """
 
     def __init__(self, path: Path) -> None:
@@ -255,14 +257,16 @@ class CostRecorder:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         """Record one case."""
-        before = self._read_seconds()
+        start, before = time.perf_counter(), self._read_processor_seconds()
         answer = yield
-        line = json.dumps([item.nodeid, round(self._read_seconds() - before, 3)])
+        used = self._read_processor_seconds() - before
+        seconds = max(time.perf_counter() - start, used)
+        line = json.dumps([item.nodeid, round(seconds, 3)])
         with self._path.open("a", encoding="utf-8") as file:
             file.write(f"{line}\n")
         return answer
 
     @staticmethod
-    def _read_seconds() -> float:
+    def _read_processor_seconds() -> float:
         both = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
         return sum(sum(resource.getrusage(who)[:2]) for who in both)

@@ -3,8 +3,8 @@
     pytest -n 2 --record-costs FILE; python tools/list_costs.py FILE...
 
 It reads the records of one or several runs and writes tests/costs.txt: a line for each test of
-which a case took at least a second of processor time, with that time in s, in falling order. Tests
-that no record has keep their lines as long as they exist in a file of that name.
+which a case took at least half a second, with that time in s, in falling order. Tests that no
+record has keep their lines as long as a file of that name exists.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 LIST = ROOT / "tests" / "costs.txt"
-LEAST_SECONDS = 1.0
+LEAST_SECONDS = 0.5
 
 
 def read_costs(lines: Iterable[str]) -> dict[str, float]:

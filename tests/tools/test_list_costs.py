@@ -23,12 +23,12 @@ def test_the_list_is_in_falling_order_and_forgets_what_is_cheap_or_gone(tmp_path
     for name in ("a.py", "b.py"):
         (tmp_path / name).touch()
     kept = "gone.py::one 9.0\na.py::kept 3.0\na.py::cheaper 8.0\n"
-    recorded = {"a.py::cheaper": 0.9, "b.py::new": 4.04, "b.py::cheap": 0.5}
+    recorded = {"a.py::cheaper": 0.4, "b.py::new": 4.04, "b.py::cheap": 0.3}
     assert TOOL["merge"](kept, recorded, tmp_path) == "b.py::new 4.0\na.py::kept 3.0\n"
 
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")])
-def test_a_run_records_the_processor_time_of_each_case(
+def test_a_run_records_the_time_of_each_case(
     tmp_path: Path, workers: tuple[str, ...]
 ) -> None:
     path = tmp_path / "costs.jsonl"
