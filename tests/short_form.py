@@ -5,8 +5,8 @@ day in UTC. Each day runs the cases that follow those of the day before, so that
 within some days. `METALBENCH_TEST_SAMPLE` sets the seed, which repeats the sample of another day.
 
 A few hundred tests take most of the time. `costs.txt` lists them, and each runs on one day of
-`TURNS`. `pytest --record-costs FILE` records their times, of which `python tools/list_costs.py FILE`
-makes the list.
+`TURNS`. `pytest --record-costs FILE` records their times, of which
+`python tools/list_costs.py FILE` makes the list.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ class ShortForm:
     def __init__(self, root: Path, one_in: Mapping[str, int], costly: Sequence[str] = ()) -> None:
         self._root = root
         self._one_in = one_in
-        self._turns = {name: place % TURNS for place, name in enumerate(costly)}
+        self._turns = {name: _find_turn(place) for place, name in enumerate(costly)}
         self._not_run = 0
         self._cases = 0
         # Tests whose cases were drawn before pytest made items of them.
@@ -237,6 +237,12 @@ class ShortForm:
                 f"{self._not_run} of {self._cases} cases were not run "
                 f"(sample {VARIABLE}={sample_seed()}). All cases: {LONG_FORM}"
             )
+
+
+def _find_turn(place: int) -> int:
+    """Return the day of a place in the list; every second round goes through the days backwards."""
+    turns, day = divmod(place, TURNS)
+    return TURNS - 1 - day if turns % 2 else day
 
 
 def _name_test(item: pytest.Item) -> str:

@@ -28,9 +28,7 @@ def test_the_list_is_in_falling_order_and_forgets_what_is_cheap_or_gone(tmp_path
 
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")])
-def test_a_run_records_the_time_of_each_case(
-    tmp_path: Path, workers: tuple[str, ...]
-) -> None:
+def test_a_run_records_the_time_of_each_case(tmp_path: Path, workers: tuple[str, ...]) -> None:
     path = tmp_path / "costs.jsonl"
     test = "tests/tools/test_list_costs.py::test_a_test_costs_what_its_longest_case_costs"
     options = ["-q", "-p", "no:cacheprovider", *(workers or ("-n", "0"))]
