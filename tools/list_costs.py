@@ -33,7 +33,8 @@ def merge(kept: str, recorded: Mapping[str, float], root: Path) -> str:
     """Return the text of the list from the text it has and the recorded times."""
     costs = {name: float(seconds) for name, seconds in map(str.split, kept.splitlines())}
     costs = {name: of for name, of in costs.items() if (root / name.split("::")[0]).is_file()}
-    costs |= recorded
+    # Rounded as in the file, so that a list made anew from the file is the same.
+    costs |= {name: round(seconds, 1) for name, seconds in recorded.items()}
     least = sorted((-seconds, name) for name, seconds in costs.items() if seconds >= LEAST_SECONDS)
     return "".join(f"{name} {-seconds:.1f}\n" for seconds, name in least)
 

@@ -27,6 +27,12 @@ def test_the_list_is_in_falling_order_and_forgets_what_is_cheap_or_gone(tmp_path
     assert TOOL["merge"](kept, recorded, tmp_path) == "b.py::new 4.0\na.py::kept 3.0\n"
 
 
+def test_the_list_made_again_is_the_same(tmp_path: Path) -> None:
+    (tmp_path / "a.py").touch()
+    listed = TOOL["merge"]("", {"a.py::one": 2.01, "a.py::other": 2.04}, tmp_path)
+    assert TOOL["merge"](listed, {}, tmp_path) == listed
+
+
 @pytest.mark.parametrize("workers", [(), ("-n", "2")])
 def test_a_run_records_the_time_of_each_case(tmp_path: Path, workers: tuple[str, ...]) -> None:
     path = tmp_path / "costs.jsonl"
