@@ -320,7 +320,7 @@ def model_errors(work: Workload) -> dict[str, ErrorNorms]:
     draws, expected = _count_draws(work), work.expected
     rms, largest = dict.fromkeys(expected, 0.0), dict.fromkeys(expected, 0.0)
     for draw in range(draws):
-        for name, inexact in _evaluate(work, draw).items():
+        for name, inexact in evaluate_inexactly(work, draw).items():
             error = _clip_error(inexact, expected[name], work.scale[name])
             if not error.size:
                 continue
@@ -354,8 +354,8 @@ def _count_draws(work: Workload) -> int:
     return min(draws, DRAWS_OF_LARGE) if is_large else draws
 
 
-def _evaluate(work: Workload, draw: int) -> dict[str, Array]:
-    """Return the oracle's float outputs with inexact arithmetic."""
+def evaluate_inexactly(work: Workload, draw: int) -> dict[str, Array]:
+    """Return the oracle's float outputs with inexact arithmetic; none if it does not support it."""
     key = f"{work.task.name}/{work.size}/{work.dtype.name}/{work.seed}/{draw}/rounding".encode()
     entropy = int.from_bytes(hashlib.sha256(key).digest(), "little")
     random = np.random.Generator(np.random.SFC64(entropy))

@@ -8,11 +8,19 @@ import pytest
 
 from metalbench import _core
 from metalbench.kernel.header import parse
+from metalbench.kernel.library import find
 from metalbench.kernel.prepare import compile_kernel
 from metalbench.task import integers, normal, output, task
 from metalbench.task.workload import workload
 from metalbench.verify import Kind, Report
-from metalbench.verify.examine import LEAST, Examiner, add_spikes, examine_spikes, find_spike_places
+from metalbench.verify.examine import (
+    LEAST,
+    Examiner,
+    _magnifies_rounding,
+    add_spikes,
+    examine_spikes,
+    find_spike_places,
+)
 
 SIZE = 100_000
 SUM = """
@@ -153,3 +161,9 @@ def test_indices_have_none():
         return at
 
     assert add_spikes(workload(same, "seed")) is None
+
+
+def test_a_deep_network_that_magnifies_rounding_in_its_layers_is_not_judged():
+    (entry,) = find(["kb3_024_efficientnet_b2"], "kernelbench", ())
+    network = workload(entry.task, "cpu", dtype_name="float32", seed=5519825869323)
+    assert _magnifies_rounding(add_spikes(network))
