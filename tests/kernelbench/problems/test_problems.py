@@ -88,12 +88,19 @@ def test_all_problems_exist() -> None:
     ]
 
 
+# Published extents whose results rounding decides; `paper` has others.
+PUBLISHED = {
+    "kb3_024_efficientnet_b2": {"batch": 2},
+    "kb3_045_unet_softmax": {"batch": 8, "width": 512},
+}
+
+
 @every_problem
 def test_the_problem_agrees_with_the_published_figures(entry: Entry) -> None:
     task, number = entry.task, number_of(entry)
     inputs, output, products, elements, state = FACTS[number]
     problem = PROBLEMS[task.name]
-    own = problem.sizes["paper"]
+    own = {**problem.sizes["paper"], **PUBLISHED.get(task.name, {})}
     trace = problem.trace(own)
     got = [each.shape_at(own) for each in problem.inputs.values()]
     for shape in shapes(inputs):
