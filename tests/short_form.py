@@ -20,6 +20,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, timezone
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -118,7 +119,9 @@ class ShortForm:
     def __init__(self, root: Path, one_in: Mapping[str, int], costly: Sequence[str] = ()) -> None:
         self._root = root
         self._one_in = one_in
-        self._turns = {name: _find_turn(place) for place, name in enumerate(costly)}
+        # Every second round goes through the days backwards, so that the first is not the longest.
+        days = cycle((*range(TURNS), *reversed(range(TURNS))))
+        self._turns = dict(zip(costly, days, strict=False))
         self._not_run = 0
         self._cases = 0
         # Tests whose cases were drawn before pytest made items of them.
@@ -237,12 +240,6 @@ class ShortForm:
                 f"{self._not_run} of {self._cases} cases were not run "
                 f"(sample {VARIABLE}={sample_seed()}). All cases: {LONG_FORM}"
             )
-
-
-def _find_turn(place: int) -> int:
-    """Return the day of a place in the list; every second round goes through the days backwards."""
-    turns, day = divmod(place, TURNS)
-    return TURNS - 1 - day if turns % 2 else day
 
 
 def _name_test(item: pytest.Item) -> str:

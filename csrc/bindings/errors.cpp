@@ -37,9 +37,8 @@ void define_errors(nb::module_& module) {
   nb::exception<ForgedTimes>(module, "ForgedTimes", root).doc() =
       "The times that the kernel's process reports contradict the time that has passed.";
   nb::exception<Disturbed>(module, "Disturbed", root).doc() =
-      "The system ended a run, or another library of this process has lost the GPU. The kernel is "
-      "not "
-      "the cause, and the same run may succeed later.";
+      "The system ended a run, or another library of this process has lost the GPU. The kernel "
+      "is not the cause, and the same run may succeed in another process.";
   nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {
     try {
       std::rethrow_exception(pointer);

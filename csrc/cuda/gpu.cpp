@@ -65,11 +65,11 @@ void Gpu::check(Result result, const std::string& what) const {
     lose(text);
     const std::string failed = "cuda: cannot " + what + ": " + text;
     if (completed_ == launches_) {
-      throw Disturbed(failed +
-                      ", and no kernel of metalbench was running: another library in this "
-                      "process, such as MLX, is at fault, or an earlier kernel has overwritten its "
-                      "memory; " +
-                      lost_to_process);
+      throw Disturbed(
+          failed +
+          ", and no kernel of metalbench was running: another library in this process, "
+          "such as MLX, is at fault, or an earlier kernel has overwritten its memory; " +
+          lost_to_process);
     }
     throw KernelFault(failed + ", by a kernel that ran before; " + lost_to_process);
   }

@@ -294,9 +294,9 @@ class Evaluator:
 
 
 def _find_foreign_fault(result: Result) -> str:
-    """Return why the sample could not be judged through no fault of the sample, or an empty text.
+    """Return why the sample could not be judged, if it is not the sample's fault, or an empty text.
 
-    The task's code or MLX has failed, as where the GPU has no memory left for the reference, or the
+    The task's code or MLX has failed (the GPU may have no memory left for the reference), or the
     system has ended every run.
     """
     first = next(iter(result.failures), None)

@@ -39,9 +39,9 @@ class StoppingRule:
     Sampling stops in two cases. First, the verdict is settled, and either the time is known to a
     few per cent or enough of the allowed time is spent. Then the verdict also counts as settled if
     in every pair the same side takes three times as long, or 1.4 times in each of eight blocks of
-    many pairs: correlated pairs may be too few for the size of such an effect, but not
-    for its sign. Second, whatever the verdict, every series is precise in two analyses in a row:
-    the interval of its median is narrow and its effective sample size is large.
+    many pairs: correlated pairs may be too few for the size of such an effect, but not for its
+    sign. Second, whatever the verdict, every series is precise in two analyses in a row: the
+    interval of its median is narrow and its effective sample size is large.
 
     Attributes
     ----------

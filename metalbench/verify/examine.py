@@ -510,7 +510,7 @@ def examine_spikes(examiner: Examiner) -> Report:
     if found:
         return Report(tuple(found))
     found = _compare_outputs(examiner)
-    if found and _magnifies_rounding(work):
+    if found and magnifies_rounding(work):
         return Report(
             skipped=(
                 f"spikes are not judged, as they magnify rounding: seed {work.seed} at size "
@@ -520,7 +520,7 @@ def examine_spikes(examiner: Examiner) -> Report:
     return Report(tuple(found))
 
 
-def _magnifies_rounding(work: Workload) -> bool:
+def magnifies_rounding(work: Workload) -> bool:
     """Return whether results that differ by rounding alone would be rejected as well.
 
     They are the oracle's for inputs off by a rounding, with inexact arithmetic if it supports that:

@@ -82,7 +82,7 @@ def test_consistent_large_effects_stop_late_sampling(
 
 
 @pytest.mark.parametrize(("nearest", "enough"), [(1.3, False), (1.4, True)])
-def test_a_quarter_in_each_of_eight_blocks_stops_late_sampling(
+def test_one_effect_in_each_of_eight_blocks_stops_late_sampling(
     nearest: float, enough: bool
 ) -> None:
     generator = np.random.default_rng(4)

@@ -35,7 +35,7 @@ def test_a_right_softmax_passes_with_every_variation(path):
 def test_a_right_softmax_passes_at_all_sizes_and_seeds(path):
     def list_sizes(task):
         # In a row of 152064 elements each of the 32 lanes adds 4752 numbers one after the other.
-        # Equal ones round alike, and the sum is off by 400 roundoffs, which is not right.
+        # Equal ones round alike: results are off by up to 440 roundoffs, which no bound allows.
         return [size for size in all_sizes(task, seed) if size != "vocabulary"]
 
     for seed in range(SEEDS):
