@@ -77,7 +77,7 @@ void Completion::when_ended(ReadyCallback callback, void* user) {
   {
     const std::lock_guard lock(mutex_);
     if (is_deferred_) {
-      callbacks_.emplace_back(callback, user);
+      callbacks_.push_back({callback, user});
       return;
     }
   }

@@ -60,7 +60,9 @@ def test_symbolize_adds_the_line_that_calls_code_of_a_header(tmp_path, checked):
         begin, size = section["sh_addr"], section["sh_size"]
     places = {engine.symbolize(path, offset) for offset in range(begin, begin + size)}
     of_header = {(each.line, each.call) for each in places if each and each.file == header}
-    assert {(2, "my.metal:7"), (2, "my.metal:8")} <= of_header
+    assert {(2, "my.metal:7"), (5, "my.metal:8")} <= of_header
+    # The optimiser joins the loads of both calls.
+    assert ((2, "my.metal:8") in of_header) or not checked
     assert {each.call for each in places if each and each.file == "my.metal"} == {""}
 
 

@@ -69,7 +69,7 @@ def test_at_k_is_the_mean_of_the_problems_estimates() -> None:
 
 @pytest.mark.parametrize("stored", ["correct", "not by its own kernels"])
 def test_a_sample_without_kernels_of_its_own_has_one_class(stored: str) -> None:
-    by_mlx = replace(evaluation(1, stored), message=f"{OWN_WORK_MISSING}: all of it is MLX's")
+    by_mlx = replace(evaluation(1, stored), message=f"{OWN_WORK_MISSING[0]}: all of it is MLX's")
     samples = group_samples([by_mlx, evaluation(2, "correct")], {"level_1": [1, 2]}, 1, "compared")
     found = compute_figures(samples)
     assert found.outcomes == {GenerationOutcome.NOT_OWN: 1, GenerationOutcome.CORRECT: 1}

@@ -109,7 +109,7 @@ def test_new_inputs_are_warmed_up_unless_a_pair_is_long(
 
 
 @pytest.mark.parametrize(
-    ("seconds_per_pair", "look"), [(1e-3, 32), (0.01, 12), (0.02, 6), (0.06, 4), (0.1, 4)]
+    ("seconds_per_pair", "look"), [(1e-3, 32), (0.005, 12), (0.01, 6), (0.02, 4), (0.1, 4)]
 )
 def test_batches_have_equal_sizes_and_a_slow_kernel_has_several(
     seconds_per_pair: float, look: int
