@@ -93,6 +93,35 @@ def test_live_ins(check):
         check(region(inside, before), want, a=A, out=OUT, start=start)
 
 
+def test_a_live_in_whose_uses_are_behind_the_loop(check):
+    """The branch is in the loop, in another block than the value; its only use is behind it."""
+    body = """
+        %v = load i32, ptr %a.lane
+        br label %loop
+      loop:
+        %i = phi i32 [ 0, %entry ], [ %next, %latch ]
+        %k = mul i32 %i, 3
+        %whole = icmp eq i32 %i, 9
+        br i1 %whole, label %latch, label %middle
+      middle:
+        %c = icmp ult i32 %v, %i
+        br i1 %c, label %end, label %latch
+      latch:
+        %next = add i32 %i, 1
+        %more = icmp ult i32 %next, 12
+        br i1 %more, label %loop, label %end
+      end:
+        %e = add i32 %k, 1
+        store i32 %e, ptr %out.lane
+        ret void"""
+
+    def want(t, a, out):
+        first = np.where(a[t.lane] == 8, 10, a[t.lane] + 1)
+        out[t.lane] = 3 * np.minimum(first, 11) + 1
+
+    check(body, want, a=A, out=OUT)
+
+
 @pytest.mark.parametrize("kind", ["affine", "checked", "uniform", "constant"])
 def test_live_outs_in_the_representation_of_their_uniformity(check, kind):
     """An affine phi whose values are stored lane by lane."""

@@ -274,10 +274,10 @@ class Emitter:
             return
         uses = self.kernel.uses.get(name, ())
         divergence = self.analysis.uniformity.divergence
-        temporal = [each for each in uses if divergence.is_temporally_divergent(self.block, each)]
-        if len(temporal) < len(uses):
+        if uses:
+            # Also if all uses are temporal: a scalar region in the loop has the value as a live-in.
             self._store_slots("value", name, lanes, uniformity)
-        if temporal:
+        if any(divergence.is_temporally_divergent(self.block, each) for each in uses):
             self._store_slots("iteration", name, lanes, VARYING, only=self.mask)
 
     def convert(self, lanes: LaneValue, uniformity: Uniformity) -> LaneValue:

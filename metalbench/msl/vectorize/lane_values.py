@@ -211,6 +211,13 @@ class ValueSlots:
         self._ir = ir
         self._layout = layout
         self._slots: dict[tuple[str, str], list[str]] = {}
+        self._loaded: set[tuple[str, str]] = set()
+        self._stored: set[tuple[str, str]] = set()
+
+    def check_stores(self) -> None:
+        """Raise IrError if a value is loaded that no block stores."""
+        for kind, name in sorted(self._loaded - self._stored):
+            raise IrError(f"the slot of {kind} {name} is loaded and never stored")
 
     def get_slots(self, kind: str, name: str, types: Sequence[str]) -> list[str]:
         """Return the slots for parts of these types."""
@@ -222,6 +229,7 @@ class ValueSlots:
     def load(self, kind: str, name: str, type_: Type, uniformity: Uniformity) -> LaneValue:
         """Load a value."""
         types = self._types(type_, uniformity)
+        self._loaded.add((kind, name))
         values = [
             self._ir.emit(f"load {each}, ptr {slot}")
             for each, slot in zip(types, self.get_slots(kind, name, types), strict=True)
@@ -246,6 +254,7 @@ class ValueSlots:
         """Store a value, whose vectors `vectors` emits; with a mask `only`, those of its lanes."""
         ir, types = self._ir, self._types(lanes.type, uniformity)
         slots = self.get_slots(kind, name, types)
+        self._stored.add((kind, name))
         values: list[str] = []
         if uniformity is UNIFORM or isinstance(uniformity, Affine):
             values.append(lanes.scalar)

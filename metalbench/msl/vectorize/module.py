@@ -152,6 +152,7 @@ def _emit_function(emitter: Emitter, function: Function) -> list[str]:
     regions = emit_blocks(emitter, live, _PARAMETERS, _emit_instruction)
     attributes = "".join(f" {each}" for each in function.attribute_groups)
     functions = regions.emit_functions(attributes)
+    emitter.slots.check_stores()
     return [_format_head(emitter, attributes), "start:", *ir.entry, *ir.lines, "}", *functions]
 
 

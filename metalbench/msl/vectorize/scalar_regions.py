@@ -346,6 +346,7 @@ class ScalarRegions:
         def run(lane: str) -> None:
             scalar = ScalarEmitter(emitter, ir, places, lane)
             _ScalarRegion(scalar, region, entries, lane, self._emit).emit()
+            scalar.slots.check_stores()
 
         for_each_lane(ir, "%lanes", run)
         ir.emit_void("ret void")
