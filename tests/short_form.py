@@ -1,11 +1,16 @@
-"""The short form of the test suite: a sample of each test's cases, and a report of those left out.
+"""The forms of the test suite: samples of each test's cases, and a report of those left out.
 
-A plain `pytest` runs a share of each test's cases, and at least one. The seed of the sample is the
-day in UTC. Each day runs the cases that follow those of the day before, so that every case runs
-within some days. `METALBENCH_TEST_SAMPLE` sets the seed, which repeats the sample of another day.
+A plain `pytest`, the short form, runs a share of each test's cases, and at least one. The seed of
+the sample is the day in UTC. Each day runs the cases that follow those of the day before, so that
+every case runs within some days. `METALBENCH_TEST_SAMPLE` sets the seed, which repeats the sample
+of another day.
 
-A few hundred tests take most of the time. `costs.txt` lists them, and each runs on one day of
-`TURNS`. `pytest --record-costs FILE` records their times, of which
+`pytest -m "slow or not slow"`, the long form, also runs the tests that are marked slow, and one
+case in `LONG_TURNS` of each test. All cases that name one kernel run on one day, as they share its
+builds. A path, `-k` or `--part` selects from all cases: `--part 1/1` runs every case.
+
+In the short form a few hundred tests take most of the time. `costs.txt` lists them, and each runs
+on one day of `TURNS`. `pytest --record-costs FILE` records their times, of which
 `python tools/list_costs.py FILE` makes the list.
 """
 
@@ -22,13 +27,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, timezone
 from itertools import cycle
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from zlib import crc32
 
 import pytest
 
 VARIABLE = "METALBENCH_TEST_SAMPLE"
-LONG_FORM = 'pytest -m "slow or not slow"'
+LONG_EXPRESSION = "slow or not slow"
+LONG_FORM = f'pytest -m "{LONG_EXPRESSION}"'
+# The number of days in which the long form runs every case.
+LONG_TURNS = 4
 # The number of days in which each costly test runs once.
 TURNS = 7
 # pytest-xdist's workers send their counts to the process that prints the report under this name.
@@ -78,6 +86,18 @@ def draw_cases(names: Sequence[str], one_in: int, day: int) -> set[str]:
     return {shuffled[(start + offset) % len(shuffled)] for offset in range(count)}
 
 
+def draw_long_cases(names: Sequence[str], day: int) -> set[str]:
+    """Return the cases of one test that the long form runs on a day: 1 / `LONG_TURNS` of them.
+
+    The first word of a case's id is taken for a kernel's name if a test has many such words.
+    """
+    subjects = {name: name.partition("[")[2].rstrip("]").partition("-")[0] for name in names}
+    if sum(map(str.isidentifier, set(subjects.values()))) < 4 * LONG_TURNS:
+        return draw_cases(names, LONG_TURNS, day) if names else set()
+    turn = day % LONG_TURNS
+    return {name for name in names if crc32(subjects[name].encode()) % LONG_TURNS == turn}
+
+
 def read_part(text: str) -> tuple[int, int]:
     """Return K and N of the text `K/N`. Raise UsageError unless 1 <= K <= N."""
     found = re.fullmatch(r"(\d+)/(\d+)", text)
@@ -93,17 +113,19 @@ def is_in_part(item: pytest.Item, part: int, count: int) -> bool:
     return crc32(item.nodeid.encode()) % count == part - 1
 
 
-def _is_plain_run(config: pytest.Config) -> bool:
-    """Return whether all that is collected runs, but for slow cases.
+def _find_form(config: pytest.Config, root: Path) -> Literal["short", "long"] | None:
+    """Return the form of which the sample is drawn; None if all that is selected runs.
 
     With other options, cases outside of the sample run, or do not count.
     """
-    return (
-        config.getoption("markexpr") == "not slow"
-        and not config.getoption("keyword")
-        and config.getoption("--part", None) is None
-        and not any("[" in each for each in config.args)
-    )
+    expression = config.getoption("markexpr")
+    if config.getoption("keyword") or config.getoption("--part", None) is not None:
+        return None
+    if expression == "not slow":
+        return None if any("[" in each for each in config.args) else "short"
+    folders = {(config.invocation_params.dir / each).resolve() for each in config.args}
+    is_whole = folders <= {root, root.parent}
+    return "long" if expression == LONG_EXPRESSION and is_whole else None
 
 
 class ShortForm:
@@ -138,24 +160,28 @@ class ShortForm:
         # Private to pytest: without it, items are marked below.
         cases = getattr(metafunc, "_calls", [])
         is_whole = definition.get_closest_marker("whole") is not None
-        if not cases or is_whole or not _is_plain_run(metafunc.config):
+        form = _find_form(metafunc.config, self._root)
+        if not cases or is_whole or form is None:
             return
         is_slow = definition.get_closest_marker("slow") is not None
         marks = [{mark.name for mark in case.marks} for case in cases]
         names = [f"{definition.nodeid}[{case.id}]" for case in cases]
+        runs = [form == "long" or not (is_slow or "slow" in own) for own in marks]
         drawn_from = [
             name
-            for name, own in zip(names, marks, strict=True)
-            if not (is_slow or own & {"slow", "whole"})
+            for name, own, may_run in zip(names, marks, runs, strict=True)
+            if may_run and "whole" not in own
         ]
         day = self._find_day(definition.nodeid, metafunc.config)
         sample: set[str] = set()
-        if drawn_from and day is not None:
+        if form == "long":
+            sample = draw_long_cases(drawn_from, count_days())
+        elif drawn_from and day is not None:
             sample = draw_cases(drawn_from, self._find_one_in(definition.path), day)
         chosen = [
             case
-            for case, name, own in zip(cases, names, marks, strict=True)
-            if not is_slow and "slow" not in own and ("whole" in own or name in sample)
+            for case, name, own, may_run in zip(cases, names, marks, runs, strict=True)
+            if may_run and ("whole" in own or name in sample)
         ]
         # Without any case, pytest would make an item without parameters. It is marked slow below.
         chosen = chosen or cases[:1]
@@ -234,11 +260,12 @@ class ShortForm:
             self._not_run, self._cases = counts
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print how many cases did not run, of how many, and the command that runs all of them."""
+        """Print how many cases did not run, of how many, and the commands that run more."""
         if self._not_run:
             terminalreporter.write_line(
                 f"{self._not_run} of {self._cases} cases were not run "
-                f"(sample {VARIABLE}={sample_seed()}). All cases: {LONG_FORM}"
+                f"(sample {VARIABLE}={sample_seed()}). "
+                f"Long form: {LONG_FORM}; all cases: {LONG_FORM} --part 1/1"
             )
 
 

@@ -11,7 +11,16 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
-from short_form import TURNS, VARIABLE, count_days, draw_cases, is_in_sample, read_part
+from short_form import (
+    LONG_TURNS,
+    TURNS,
+    VARIABLE,
+    count_days,
+    draw_cases,
+    draw_long_cases,
+    is_in_sample,
+    read_part,
+)
 
 CONFTEST = """
 from pathlib import Path
@@ -183,7 +192,8 @@ def test_the_report_counts_the_cases_that_were_not_run(
     assert 0 < not_run < CASES
     assert (
         f"{not_run} of {CASES} cases were not run (sample {VARIABLE}=2026-01-02). "
-        'All cases: pytest -m "slow or not slow"\n'
+        'Long form: pytest -m "slow or not slow"; '
+        'all cases: pytest -m "slow or not slow" --part 1/1\n'
     ) in output
 
 
@@ -192,10 +202,45 @@ def test_the_report_counts_of_the_cases_that_a_keyword_selects(suite: Path) -> N
     assert f"{40 - len(ran)} of 40 cases were not run" in output
 
 
-def test_the_command_of_the_report_runs_all_cases(suite: Path) -> None:
-    ran, output = run(suite, "-m", "slow or not slow")
+def test_the_second_command_of_the_report_runs_all_cases(suite: Path) -> None:
+    ran, output = run(suite, "-m", "slow or not slow", "--part", "1/1")
     assert len(ran) == CASES
     assert "were not run" not in output
+
+
+@pytest.mark.parametrize("options", [(), ("-p", "xdist.plugin", "-n", "2")], ids=["one", "workers"])
+def test_the_long_form_runs_a_share_of_each_test(suite: Path, options: tuple[str, ...]) -> None:
+    ran, output = run(suite, "-m", "slow or not slow", *options)
+    assert {"test_long", *(f"test_whole[{case}]" for case in range(5))} <= ran
+    tests = ("test_sampled", "test_few", "test_of_another_folder", "test_of_a_subfolder")
+    counts = [sum(name.startswith(f"{test}[") for name in ran) for test in tests]
+    assert counts == [10, 1, 2, 2]
+    assert f"{CASES - len(ran)} of {CASES} cases were not run" in output
+
+
+def test_the_long_forms_of_consecutive_days_run_every_case(suite: Path) -> None:
+    days = [run(suite, "-m", "slow or not slow", seed=f"2026-01-0{day}")[0] for day in range(1, 5)]
+    assert len(set.union(*days)) == CASES
+
+
+@pytest.mark.parametrize("path", ["many", "many/test_many.py"])
+def test_a_path_selects_from_all_cases(suite: Path, path: str) -> None:
+    ran, _ = run(suite, "-m", "slow or not slow", path)
+    assert {f"test_sampled[{case}]" for case in range(40)} < ran
+
+
+def test_the_long_form_has_all_cases_of_a_kernel_on_one_day() -> None:
+    kernels = [f"kernel_{count}" for count in range(100)]
+    results = [f"a.py::test_results[{kernel}-{kind}]" for kernel in kernels for kind in "abc"]
+    builds = [f"b.py::test_builds[{kernel}]" for kernel in kernels]
+    days = []
+    for day in range(LONG_TURNS):
+        drawn = [draw_long_cases(names, day) for names in (results, builds)]
+        found = [{re.search(r"\[(\w+)", name)[1] for name in names} for names in drawn]
+        assert found[0] == found[1]
+        assert len(drawn[0]) == 3 * len(drawn[1])
+        days.append(found[0])
+    assert sum(map(len, days)) == len(set.union(*days)) == 100
 
 
 def test_the_parts_together_have_each_case_once(suite: Path) -> None:

@@ -94,16 +94,25 @@ def computed(kernel, task, dtype: str) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("name", list(list_by_speed()))
-def test_an_exported_kernel_computes_the_same_bits(name, tmp_path):
+def test_an_exported_kernel_computes_the_same_bits_and_its_checks_accept_the_headline(
+    name, tmp_path
+):
     entry = LIBRARY.entry(name)
     kernel = entry.kernel(_core.open("cpu"))
     dtype = kernel.dtypes[-1]
-    text = export_kernel(kernel, dtype_name=dtype).text
-    assert '#include "' not in text
-    assert "DTYPE" not in text
-    alone = parse(text, name=name, path=tmp_path / f"{name}.metal")
+    exported = export_kernel(kernel, dtype_name=dtype)
+    assert '#include "' not in exported.text
+    assert "DTYPE" not in exported.text
+    alone = parse(exported.text, name=name, path=tmp_path / f"{name}.metal")
     assert not alone.tunables
     assert computed(alone, entry.task, dtype) == computed(kernel, entry.task, dtype)
+    plan = plan_host_code(exported, entry.task)
+    space: dict[str, object] = {}
+    exec(write_python_checks(*plan.checks), space)
+    check = space.get("check_arguments")
+    if check is not None:
+        values = {**plan.task.constants, **plan.task.sizes[plan.task.headline]}
+        check(**{each: values[each] for each in inspect.signature(check).parameters})
 
 
 @cache
@@ -156,17 +165,6 @@ def test_the_function_for_mlx_checks_before_it_launches():
                 space["relu"](large)
     finally:
         undo()
-
-
-@pytest.mark.parametrize("name", list(list_by_speed()))
-def test_checks_accept_the_headline_size(name):
-    plan = planned(name)
-    space: dict[str, object] = {}
-    exec(write_python_checks(*plan.checks), space)
-    check = space.get("check_arguments")
-    if check is not None:
-        values = {**plan.task.constants, **plan.task.sizes[plan.task.headline]}
-        check(**{each: values[each] for each in inspect.signature(check).parameters})
 
 
 # A limit with every operator and function, and numbers on both sides of it.

@@ -493,14 +493,18 @@ kernel void f(device half* q, device half* k, device half* v, device float* out,
     for (int i = 0; i < s.get_capacity(); ++i) p[i] = half(s[i]);
     p.store(P);
     simdgroup_barrier(mem_flags::mem_threadgroup);
-    for (int i = 0; i < o.get_capacity(); ++i) o[i] *= scale[o.get_multidimensional_index(i)[1]];
+    for (int i = 0; i < o.get_capacity(); ++i) {
+      if (o.is_valid_element(i)) o[i] *= scale[o.get_multidimensional_index(i)[1]];
+    }
     weighted.run(P, Vb, o);
     simdgroup_barrier(mem_flags::mem_threadgroup);
     for (int i = 0; i < now.get_capacity(); ++i) most[i] = now[i];
   }
   sum.store(S);
   simdgroup_barrier(mem_flags::mem_threadgroup);
-  for (int i = 0; i < o.get_capacity(); ++i) o[i] /= scale[o.get_multidimensional_index(i)[1]];
+  for (int i = 0; i < o.get_capacity(); ++i) {
+    if (o.is_valid_element(i)) o[i] /= scale[o.get_multidimensional_index(i)[1]];
+  }
   o.store(tensor(out, dextents<int, 2>(E, R)));
 }
 """

@@ -1,4 +1,4 @@
-"""The tests that run kernels, with those that synchronise as vectors, and once more on fibers."""
+"""The tests that run kernels, with those that synchronise on fibers in place of vectors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from metalbench.msl.engine import ENGINE_VARIABLE, ENGINES
+from metalbench.msl.engine import ENGINE_VARIABLE
 
 TESTS = Path(__file__).resolve().parent
 FOLDERS = (
@@ -30,13 +30,12 @@ TIME_LIMIT_S = 1800
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("way", ENGINES)
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(TESTS)))
-def test_on_both_ways(path: Path, way: str) -> None:
+def test_on_fibers(path: Path) -> None:
     answer = subprocess.run(
         [sys.executable, "-m", "pytest", "-n0", "-p", "no:cacheprovider", "-q", str(path)],
         cwd=TESTS.parent,
-        env={**os.environ, ENGINE_VARIABLE: way},
+        env={**os.environ, ENGINE_VARIABLE: "fibers"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
