@@ -32,6 +32,12 @@ void check_arguments(const Compiled& compiled, std::span<Buffer* const> buffers)
   bool fits = buffers.size() == compiled.input_types.size();
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     const Buffer& buffer = given<const Buffer>(buffers[i], "a buffer");
+    // Its run may be deferred, and only its own client submits that.
+    if (buffer.client != compiled.client) {
+      throw Failure(Code::kInvalidArgument, "argument " + std::to_string(i) +
+                                                ": expected a buffer of the executable's client, "
+                                                "got one of another client");
+    }
     fits = fits && buffer.type == compiled.input_types[i] &&
            buffer.dimensions == compiled.input_shapes[i];
   }

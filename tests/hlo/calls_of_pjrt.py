@@ -247,6 +247,18 @@ def programs_that_do_not_fit_are_refused():
     np.testing.assert_array_equal(elements(execute(program, [given])[0], 4), np.full(4, 2))
 
 
+def buffers_of_another_client_are_refused():
+    of, another = client(), client()
+    program = compile_text(of, DOUBLE)
+    given = buffer(another, np.ones(4, np.float32))
+    # The run of the result may be deferred, and only its own client submits it.
+    result = execute(compile_text(another, DOUBLE), [given])[0]
+    for each in (given, result):
+        with pytest.raises(Refused, match="argument 0: expected a buffer of the executable's cl"):
+            execute(program, [each])
+    np.testing.assert_array_equal(elements(result, 4), np.full(4, 2))
+
+
 def memory_that_is_too_small_is_not_written():
     of = client()
     given, found = buffer(of, np.ones(4, np.float32)), np.zeros(4, np.float32)

@@ -122,7 +122,6 @@ def test_random_calls_end_no_process():
     assert len(found) > 60
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(1, 41))
 def test_many_random_calls_end_no_process(seed):
     random_calls(seed, 3000)

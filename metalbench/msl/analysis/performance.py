@@ -525,7 +525,8 @@ def _report_large_code(
 ) -> Iterator[PerformanceFinding]:
     """Report the line that has most of the instructions."""
     lines: Counter[Places] = Counter()
-    for block in blocks:
+    # In order, as of equal lines the first one is reported.
+    for block in sorted(blocks, key=code.flow.position.__getitem__):
         for each in block.instructions:
             places = code.locate_calls(each)
             if places:
