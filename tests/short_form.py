@@ -36,7 +36,7 @@ VARIABLE = "METALBENCH_TEST_SAMPLE"
 LONG_EXPRESSION = "slow or not slow"
 LONG_FORM = f'pytest -m "{LONG_EXPRESSION}"'
 # The number of days in which the long form runs every case.
-LONG_TURNS = 4
+LONG_TURNS = 5
 # The number of days in which each costly test runs once.
 TURNS = 7
 # pytest-xdist's workers send their counts to the process that prints the report under this name.
@@ -73,14 +73,13 @@ def count_days() -> int:
         return draw_index("day", 1 << 32)
 
 
-def draw_cases(names: Sequence[str], one_in: int, day: int) -> set[str]:
-    """Return the cases of one test that run on a day: 1 / `one_in` of them, and at least one.
+def draw_cases(names: Sequence[str], count: int, day: int) -> set[str]:
+    """Return the `count` cases of one test that run on a day.
 
     The cases are shuffled, the same way each day. Each day takes those that follow the cases of the
     day before, around the end: N cases of which K run have all run after N / K days.
     """
     shuffled = sorted(names, key=lambda name: hashlib.sha256(name.encode()).digest())
-    count = max(1, round(len(names) / one_in))
     # A phase of each test: those with equally many cases do not all begin on one day.
     start = day * count + crc32(shuffled[0].encode())
     return {shuffled[(start + offset) % len(shuffled)] for offset in range(count)}
@@ -93,7 +92,7 @@ def draw_long_cases(names: Sequence[str], day: int) -> set[str]:
     """
     subjects = {name: name.partition("[")[2].rstrip("]").partition("-")[0] for name in names}
     if sum(map(str.isidentifier, set(subjects.values()))) < 4 * LONG_TURNS:
-        return draw_cases(names, LONG_TURNS, day) if names else set()
+        return draw_cases(names, -(-len(names) // LONG_TURNS), day) if names else set()
     turn = day % LONG_TURNS
     return {name for name in names if crc32(subjects[name].encode()) % LONG_TURNS == turn}
 
@@ -161,27 +160,32 @@ class ShortForm:
         cases = getattr(metafunc, "_calls", [])
         is_whole = definition.get_closest_marker("whole") is not None
         form = _find_form(metafunc.config, self._root)
-        if not cases or is_whole or form is None:
+        if not cases or form is None or (is_whole and form == "short"):
             return
         is_slow = definition.get_closest_marker("slow") is not None
         marks = [{mark.name for mark in case.marks} for case in cases]
         names = [f"{definition.nodeid}[{case.id}]" for case in cases]
-        runs = [form == "long" or not (is_slow or "slow" in own) for own in marks]
+        quick = [not (is_slow or "slow" in own) for own in marks]
+        # Slow cases of whole tests are in the sample of the long form.
+        always = [
+            is_quick and (is_whole or "whole" in own)
+            for is_quick, own in zip(quick, marks, strict=True)
+        ]
         drawn_from = [
             name
-            for name, own, may_run in zip(names, marks, runs, strict=True)
-            if may_run and "whole" not in own
+            for name, is_quick, is_always in zip(names, quick, always, strict=True)
+            if not is_always and (is_quick or form == "long")
         ]
         day = self._find_day(definition.nodeid, metafunc.config)
         sample: set[str] = set()
         if form == "long":
             sample = draw_long_cases(drawn_from, count_days())
         elif drawn_from and day is not None:
-            sample = draw_cases(drawn_from, self._find_one_in(definition.path), day)
+            sample = draw_cases(drawn_from, self._count(drawn_from, definition.path), day)
         chosen = [
             case
-            for case, name, own, may_run in zip(cases, names, marks, runs, strict=True)
-            if may_run and ("whole" in own or name in sample)
+            for case, name, is_always in zip(cases, names, always, strict=True)
+            if is_always or name in sample
         ]
         # Without any case, pytest would make an item without parameters. It is marked slow below.
         chosen = chosen or cases[:1]
@@ -208,7 +212,7 @@ class ShortForm:
         for (path, _, _), group in cases.items():
             day = self._find_day(_name_test(group[0]), config)
             names = [item.nodeid for item in group]
-            sample = draw_cases(names, self._find_one_in(path), 0 if day is None else day)
+            sample = draw_cases(names, self._count(names, path), 0 if day is None else day)
             for item in group:
                 if item.nodeid not in sample:
                     item.add_marker(pytest.mark.slow)
@@ -236,10 +240,14 @@ class ShortForm:
         turns, rest = divmod(day + turn, TURNS)
         return None if rest else turns
 
-    def _find_one_in(self, path: Path) -> int:
-        """Return the entry of the innermost folder that has one, or 1."""
+    def _count(self, names: Sequence[str], path: Path) -> int:
+        """Return the number of a test's cases in the short form.
+
+        The entry of the innermost folder that has one counts.
+        """
         folders = [each.as_posix() for each in path.relative_to(self._root).parents]
-        return next((self._one_in[each] for each in folders if each in self._one_in), 1)
+        one_in = next((self._one_in[each] for each in folders if each in self._one_in), 1)
+        return max(1, round(len(names) / one_in))
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
         """Count the cases that are deselected as slow. Those that `-k` deselects do not count."""

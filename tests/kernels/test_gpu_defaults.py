@@ -27,6 +27,7 @@ MODEL_SIZES = ("decode", "vocabulary", "few", "dims64", "dims96", "dims256")
 MOST_THREADS = 1024  # of a threadgroup
 # Eight quads a thread hide the latency of memory where there is one threadgroup only.
 MOST_COLUMNS_OF_A_THREAD = 32
+LEAST_CORES = 8
 # A SIMD-group computes each number of these layers' outputs, of which there are few.
 SMALL_LAYERS = {"alexnet", "densenet", "resnet"}
 # Tiles of 64 x 64 would be mostly empty: 16 or 32 filters, or rows of a small batch.
@@ -154,7 +155,8 @@ def test_threadgroups_have_two_simdgroups(entry: Entry) -> None:
     if entry.name in SMALL_LAYERS:
         pytest.skip("its last layers are small")
     for each in launches(entry, entry.task.gpu_headlines[0]):
-        assert each.threads >= 64 or each.threadgroups == 1, each
+        # A small launch is spread over the cores of the smallest chip.
+        assert each.threads >= 64 or each.threadgroups <= LEAST_CORES, each
 
 
 @every_entry

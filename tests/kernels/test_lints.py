@@ -13,6 +13,8 @@ from metalbench.kernel.source_files import include_folders
 
 LIBRARY = Library()
 NAMES = [*LIBRARY.names("all"), *LIBRARY.names("kernelbench")]
+# What a task asks for. A comment in the file that it shares with others would be unused for these.
+ASKED_FOR = {"floor_divide_int32": "integer-division", "remainder_int32": "integer-division"}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -21,6 +23,7 @@ def test_performance_lints_are_silent(name: str) -> None:
     found = [
         f"{each.frame.file}:{each.frame.line}: {each.kind}: {each.message}"
         for each in findings.found
+        if each.kind != ASKED_FOR.get(name)
     ]
     assert not found, "\n".join(found)
     assert not findings.skipped

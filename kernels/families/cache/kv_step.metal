@@ -3,7 +3,7 @@
 // split_decode.h), and what the spans have left is joined. The position is in memory, as a step is
 // known before the token is: spans behind it leave nothing.
 // inout: k, v
-// dispatch: place  threads_in_grid=(ceil_div(dims, 4), kv_heads)  threads=(32, 2)
+// dispatch: place  threads_in_grid=(ceil_div(dims, 4), kv_heads)  threads=(32, 1)
 // dispatch: attend  threadgroups=(ceil_div(heads / kv_heads, SHARED), kv_heads, ceil_div(length, SPAN))  threads=(TG)
 // dispatch: merge  threadgroups=(heads)  threads=(256)
 // scratch: partial float32 (heads, ceil_div(length, SPAN), dims)
