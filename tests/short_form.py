@@ -6,7 +6,7 @@ every case runs within some days. `METALBENCH_TEST_SAMPLE` sets the seed, which 
 of another day.
 
 `pytest -m "slow or not slow"`, the long form, also runs the tests that are marked slow, and one
-case in `LONG_TURNS` of each test. All cases that name one kernel run on one day, as they share its
+case in `TURNS` of each test. All cases that name one kernel run on one day, as they share its
 builds. A path, `-k` or `--part` selects from all cases: `--part 1/1` runs every case.
 
 In the short form a few hundred tests take most of the time. `costs.txt` lists them, and each runs
@@ -35,9 +35,7 @@ import pytest
 VARIABLE = "METALBENCH_TEST_SAMPLE"
 LONG_EXPRESSION = "slow or not slow"
 LONG_FORM = f'pytest -m "{LONG_EXPRESSION}"'
-# The number of days in which the long form runs every case.
-LONG_TURNS = 5
-# The number of days in which each costly test runs once.
+# The number of days in which the long form runs every case, and the short form each costly test.
 TURNS = 7
 # pytest-xdist's workers send their counts to the process that prints the report under this name.
 _OUTPUT = "metalbench_short_form"
@@ -86,15 +84,15 @@ def draw_cases(names: Sequence[str], count: int, day: int) -> set[str]:
 
 
 def draw_long_cases(names: Sequence[str], day: int) -> set[str]:
-    """Return the cases of one test that the long form runs on a day: 1 / `LONG_TURNS` of them.
+    """Return the cases of one test that the long form runs on a day: 1 / `TURNS` of them.
 
     The first word of a case's id is taken for a kernel's name if a test has many such words.
     """
     subjects = {name: name.partition("[")[2].rstrip("]").partition("-")[0] for name in names}
-    if sum(map(str.isidentifier, set(subjects.values()))) < 4 * LONG_TURNS:
-        return draw_cases(names, -(-len(names) // LONG_TURNS), day) if names else set()
-    turn = day % LONG_TURNS
-    return {name for name in names if crc32(subjects[name].encode()) % LONG_TURNS == turn}
+    if sum(map(str.isidentifier, set(subjects.values()))) < 4 * TURNS:
+        return draw_cases(names, -(-len(names) // TURNS), day) if names else set()
+    turn = day % TURNS
+    return {name for name in names if crc32(subjects[name].encode()) % TURNS == turn}
 
 
 def read_part(text: str) -> tuple[int, int]:

@@ -181,7 +181,7 @@ def read_defaults(parser: Parser, line: int) -> DeviceDefaults:
     values: dict[str, int] = {}
     while not values or parser.accept(","):
         error = parser.error("a tunable that the line does not have yet")
-        while parser.peek(1).isidentifier() and not values:
+        while not values and (parser.peek() in FLOATS or parser.peek(1).isidentifier()):
             if parser.peek() not in FLOATS:
                 raise parser.error("an element type, or a tunable and '='", FLOATS)
             dtypes.append(parser.name())

@@ -35,7 +35,7 @@ def test_a_few_programs(drawn):
 
 
 @pytest.mark.slow
-@examples(25)
+@examples(10)
 @given(st.lists(programs(length=25), min_size=8, max_size=8))
 def test_many_programs(drawn):
     """tests/hlo/many_programs.py runs more of them."""

@@ -97,7 +97,9 @@ class TestResults:
 
 @pytest.mark.parametrize("entry", list(checked_by_speed()))
 def test_accesses_are_sound(entry: Entry, device: _core.Device) -> None:
-    report = verify_checked(Builds(device, entry.kernel(), entry.task), sizes=["small", "odd1"])
+    kernel = entry.kernel()
+    builds = Builds(device, kernel, entry.task, dtype_name=kernel.dtypes[0])
+    report = verify_checked(builds, sizes=["small", "odd1"])
     assert report.passed, report.findings
 
 

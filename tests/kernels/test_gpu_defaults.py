@@ -28,8 +28,9 @@ MOST_THREADS = 1024  # of a threadgroup
 # Eight quads a thread hide the latency of memory where there is one threadgroup only.
 MOST_COLUMNS_OF_A_THREAD = 32
 LEAST_CORES = 8
-# A SIMD-group computes each number of these layers' outputs, of which there are few.
-SMALL_LAYERS = {"alexnet", "densenet", "resnet"}
+# A SIMD-group computes each number of these layers' outputs, of which there are few, or compares
+# the few proposed tokens of a text.
+SMALL_LAYERS = {"alexnet", "densenet", "resnet", "speculative_greedy"}
 # Tiles of 64 x 64 would be mostly empty: 16 or 32 filters, or rows of a small batch.
 NARROW_PRODUCTS = {
     "conv_transpose3d_norm_pool_gelu",
@@ -189,6 +190,7 @@ def test_strips_of_columns_have_many_threads(entry: Entry) -> None:
 
 @pytest.mark.parametrize(("entry", "size"), at_sizes(*MODEL_SIZES))
 def test_sizes_of_models_agree_with_the_oracle(entry: Entry, size: str) -> None:
-    builds = Builds(_core.open("cpu"), entry.kernel(AppleGpu()), entry.task)
+    kernel = entry.kernel(AppleGpu())
+    builds = Builds(_core.open("cpu"), kernel, entry.task, dtype_name=kernel.dtypes[0])
     report = verify(builds, VerifyPlan(sizes=[size], seeds=[0], time_limit=100.0))
     assert report.passed, report.findings

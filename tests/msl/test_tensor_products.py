@@ -136,14 +136,14 @@ def test_matmul2d_of_random_products(cpu, case):
 
 
 @pytest.mark.slow
-@settings(max_examples=1500, deadline=None, database=None)
+@settings(max_examples=300, deadline=None, database=None)
 @given(case=cases())
 def test_matmul2d_of_many_random_products(cpu, case):
     check_case(cpu, case)
 
 
 @pytest.mark.slow
-@settings(max_examples=500, deadline=None, database=None)
+@settings(max_examples=100, deadline=None, database=None)
 @given(case=cases())
 def test_matmul2d_of_many_random_products_in_checked_builds(cpu, case):
     check_case(cpu, case, checked=True)
