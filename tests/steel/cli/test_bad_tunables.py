@@ -15,21 +15,20 @@ NAMES = ("relu", "softmax", "sqr_mm")
 
 
 @pytest.mark.slow
-def test_three_kernels_are_made_faster_by_a_fifth_in_ten_minutes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", NAMES)
+def test_a_kernel_is_made_faster_by_a_fifth_in_ten_minutes(name: str, tmp_path: Path) -> None:
     """The figure that is promised, at the device's own sizes: on a quiet machine."""
-    for name in NAMES:
-        write_bad(tmp_path, name)
-    asked = ["--kernel-name", ",".join(NAMES), "--loop", "--max-rounds", "5"]
+    write_bad(tmp_path, name)
+    asked = ["--kernel-name", name, "--loop", "--max-rounds", "5"]
     where = ["--kernels", str(tmp_path), "--db", str(tmp_path / "results.db"), "--device", "cpu"]
     limit = ["--budget-minutes", "10", "--output", "json"]
     done = CliRunner().invoke(main, [*asked, *where, *limit])
     assert done.exit_code == 0, done.output
     found = json.loads(done.stdout)
-    gains = {each["task"]: each["gain"] for each in found["kernels"]}
-    assert found["ended"] == "finished", gains  # and not because the ten minutes were over
-    assert set(gains) == set(NAMES)
-    assert min(gains.values()) >= 1.2, gains
-    for each in found["kernels"]:
-        kept = [attempt for attempt in each["attempts"] if attempt["fate"] == "kept"]
-        assert all(attempt["ratio"]["low"] > 1 for attempt in kept)
-        assert each["ended"]
+    assert found["ended"] == "finished"  # and not because the ten minutes were over
+    (session,) = found["kernels"]
+    assert session["task"] == name
+    assert session["gain"] >= 1.2
+    kept = [attempt for attempt in session["attempts"] if attempt["fate"] == "kept"]
+    assert all(attempt["ratio"]["low"] > 1 for attempt in kept)
+    assert session["ended"]
