@@ -154,7 +154,7 @@ class ShortForm:
         """
         yield
         definition = metafunc.definition
-        # Private to pytest: without it, items are marked below.
+        # Private to pytest: without it, items are marked below, and the long form runs all cases.
         cases = getattr(metafunc, "_calls", [])
         is_whole = definition.get_closest_marker("whole") is not None
         form = _find_form(metafunc.config, self._root)
@@ -179,7 +179,7 @@ class ShortForm:
         if form == "long":
             sample = draw_long_cases(drawn_from, count_days())
         elif drawn_from and day is not None:
-            sample = draw_cases(drawn_from, self._count(drawn_from, definition.path), day)
+            sample = draw_cases(drawn_from, self._count_drawn(drawn_from, definition.path), day)
         chosen = [
             case
             for case, name, is_always in zip(cases, names, always, strict=True)
@@ -210,7 +210,7 @@ class ShortForm:
         for (path, _, _), group in cases.items():
             day = self._find_day(_name_test(group[0]), config)
             names = [item.nodeid for item in group]
-            sample = draw_cases(names, self._count(names, path), 0 if day is None else day)
+            sample = draw_cases(names, self._count_drawn(names, path), 0 if day is None else day)
             for item in group:
                 if item.nodeid not in sample:
                     item.add_marker(pytest.mark.slow)
@@ -238,10 +238,10 @@ class ShortForm:
         turns, rest = divmod(day + turn, TURNS)
         return None if rest else turns
 
-    def _count(self, names: Sequence[str], path: Path) -> int:
-        """Return the number of a test's cases in the short form.
+    def _count_drawn(self, names: Sequence[str], path: Path) -> int:
+        """Return how many cases of a test the short form draws, and at least one.
 
-        The entry of the innermost folder that has one counts.
+        The entry of the innermost folder that has one is the reciprocal of their share.
         """
         folders = [each.as_posix() for each in path.relative_to(self._root).parents]
         one_in = next((self._one_in[each] for each in folders if each in self._one_in), 1)

@@ -163,7 +163,7 @@ def test_indices_have_none():
     assert add_spikes(workload(same, "seed")) is None
 
 
-def test_a_deep_network_thatmagnifies_rounding_in_its_layers_is_not_judged():
+def test_a_deep_network_that_magnifies_rounding_in_its_layers_is_not_judged():
     (entry,) = find(["kb3_024_efficientnet_b2"], "kernelbench", ())
     network = workload(entry.task, "cpu", dtype_name="float32", seed=5519825869323)
     assert magnifies_rounding(add_spikes(network))
